@@ -138,6 +138,13 @@ export const deskPaths = {
   quality: '/desk/quality',
   qualityRule: (rule: number | string) => `/desk/quality/${rule}`,
   fixFindings: (rule: number | string) => `/desk/quality/${rule}/fix`,
+  links: '/desk/links',
+  checkSource: (id: number | string) => `/desk/links/${id}/check`,
+  pinSource: (id: number | string) => `/desk/links/${id}/pin`,
+  /** Decides for all sources of a host. */
+  pinHost: '/desk/links/pin-host',
+  acceptReplacement: (id: number | string) => `/desk/replacement/${id}/accept`,
+  refuseReplacement: (id: number | string) => `/desk/replacement/${id}/refuse`,
   discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
   cancelPublication: (id: number | string) => `/desk/talk/${id}/cancel-publication`,
   takedown: (id: number | string) => `/desk/talk/${id}/takedown`,

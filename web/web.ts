@@ -34,6 +34,7 @@ export {
   type TalkRow,
 } from './desk/import-talks.tsx'
 export type { ImportFormData, ImportFormErrors } from './desk/imports.tsx'
+export { type LinkFilter, type LinksData, linkQuery } from './desk/links.tsx'
 export { invitationMail, signInMail } from './desk/mail.ts'
 export type { MatchPageData } from './desk/match.tsx'
 export type { MatchFormData } from './desk/matches.tsx'

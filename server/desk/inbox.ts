@@ -2,6 +2,7 @@ import { mayAct, Problem } from '@talkshelf/contract'
 import { deskPages, deskPaths } from '@talkshelf/web'
 import { actorOf, listPasskeys } from '../auth/auth.ts'
 import { listWaitingImports } from '../imports/imports.ts'
+import { listReplacements } from '../links/links.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { parseId } from '../platform/http/pages.ts'
@@ -27,6 +28,7 @@ export function inboxPage(desk: Desk, pool: Pool): void {
       imports: isEditor ? await listWaitingImports(pool, maxItems) : [],
       scheduled: isEditor ? await listScheduled(pool, maxItems) : [],
       suggestions: await findSuggestions(pool, request),
+      replacements: await findReplacements(pool, request),
       requests: isEditor ? await listRequests(pool, maxItems) : [],
     }
     return desk.render(request, [deskPages.home, data])
@@ -43,6 +45,14 @@ async function findSuggestions(pool: Pool, { session, query }: DeskRequest) {
   const ids = queue.results.map(({ id }) => id)
   const fromSpeakers = await findSuggestionMarks(pool, ids)
   return { ...queue, fromSpeakers, decided, mayUndo: await mayUndo(pool, actor, decided) }
+}
+
+/** Finds the copies of videos that the person may accept. */
+async function findReplacements(pool: Pool, { session }: DeskRequest) {
+  const actor = actorOf(session)
+  if (!mayAct(actor.role, 'editor')) return undefined
+  const { count, entries } = await listReplacements(pool.lists, { page_size: maxItems }, actor)
+  return { count, results: entries }
 }
 
 async function mayUndo(pool: Pool, actor: Actor, id: number | undefined): Promise<boolean> {

@@ -13,6 +13,7 @@ import { followedSourcePages } from './followed-sources.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
 import { inboxPage } from './inbox.ts'
+import { linkPages } from './links.ts'
 import { matchPages } from './matches.ts'
 import { mergeTalksPages } from './merge-talks.ts'
 import { type DeskSite, openDesk } from './mount.ts'
@@ -41,7 +42,11 @@ export function deskRoutes(
   },
   { renames, nameChanges }: { readonly renames: JobRunner; readonly nameChanges: JobRunner },
   webhooks: Webhooks,
-  followedSources: FollowedSources,
+  sources: {
+    readonly followedSources: FollowedSources
+    /** Undefined if this process checks no links. */
+    readonly linkChecks: Pick<JobRunner, 'wake'> | undefined
+  },
 ): void {
   const { pool, site, mailer, provider, forget } = deskSite
   const desk = openDesk(deskSite)
@@ -61,7 +66,8 @@ export function deskRoutes(
   qualityPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
   matchPages(desk, pool, imports.matches, imports.planner)
-  followedSourcePages(desk, followedSources)
+  followedSourcePages(desk, sources.followedSources)
+  linkPages(desk, pool, sources.linkChecks, forget)
   inboxPage(desk, pool)
   suggestionPages(desk, pool, forget)
   entityDeskPages({ desk, pool, forget, jobRunner: renames, pictures, site })

@@ -24,6 +24,7 @@ import {
 } from '@talkshelf/web'
 import { actorOf } from '../auth/auth.ts'
 import { resolveNames } from '../entities/entities.ts'
+import { listVideoSources } from '../links/links.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type FormRequest, type PageResponse, parseId } from '../platform/http/pages.ts'
@@ -265,6 +266,7 @@ export function talkPages(
       path: paths.talk(video),
       isLive: video.state === states.live,
       merged: await findMergedIds(pool, video.id),
+      sources: await listVideoSources(pool, video.id, 'editor'),
       values,
       previews: await previewsOf(values.summary, values.description),
       ...shown,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deskPaths } from '@talkshelf/web'
 import { invitePerson, setDisabled, setEventEditor } from '../../server/auth/auth.ts'
+import { proposeReplacement } from '../../server/links/links.ts'
 import { beginNameChange } from '../../server/name-changes/name-changes.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import { playlistJson, scheduleJson } from '../support/conference.ts'
@@ -94,6 +95,19 @@ const suggested = await archive.call('POST', '/api/v2/suggestion', {
   body: { kind: 'correction', video: (await archive.make()).id, comment: 'It is wrong' },
 })
 const suggestion: number = suggested.json.id
+const watched = await archive.make({ source_url: 'https://videos.example/watched.mp4' })
+const { json: sourcesOfTalk } = await archive.call('GET', `/api/v2/video/${watched.id}/sources`)
+const source: number = sourcesOfTalk.results[0].id
+await proposeReplacement(archive.pool, {
+  source,
+  url: 'https://copies.example/watched.mp4',
+  finder: 'wayback',
+  evidence: null,
+})
+const { json: replacements } = await archive.call('GET', '/api/v2/replacement', {
+  token: archive.editor,
+})
+const replacement: number = replacements.results[0].id
 const matched = await archive.call('POST', '/api/v2/match', {
   token: archive.editor,
   body: { schedule: { text: scheduleJson() }, playlist: { text: playlistJson() } },
@@ -129,6 +143,12 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk/quality', 'editor'],
   ['GET', '/desk/quality/no-date', 'editor'],
   ['POST', '/desk/quality/no-date/fix', 'editor'],
+  ['GET', '/desk/links', 'editor'],
+  ['POST', `/desk/links/${source}/check`, 'editor'],
+  ['POST', `/desk/links/${source}/pin`, 'editor'],
+  ['POST', '/desk/links/pin-host', 'editor'],
+  ['POST', `/desk/replacement/${replacement}/accept`, 'editor'],
+  ['POST', `/desk/replacement/${replacement}/refuse`, 'editor'],
   ['GET', '/desk/account', 'suggester'],
   ['GET', '/desk/confirm', 'suggester'],
   ['GET', '/desk/people', 'admin'],
@@ -267,7 +287,8 @@ function accessOfEventEditors(
   if (role === 'suggester') return 'allows'
   if (role === 'admin') return 'refuses'
   if (/^[/]desk[/](talks?|edit)([/?]|$)/.test(path)) return 'allows'
-  if (/^[/]desk[/]suggestion[/]/.test(path)) return of === 'this event' ? 'allows' : 'own only'
+  if (/^[/]desk[/](suggestion|replacement)[/]/.test(path))
+    return of === 'this event' ? 'allows' : 'own only'
   return /^[/]desk[/]import[/]/.test(path) ? 'own only' : 'refuses'
 }
 

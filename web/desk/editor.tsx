@@ -1,7 +1,9 @@
+import type { Source } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
 import { Field, Form } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
+import { TalkSources } from './links.tsx'
 import { mediaFields, type TalkField, type TalkValues } from './talk-values.ts'
 import { useDesk } from './view.ts'
 
@@ -25,6 +27,8 @@ export interface EditorData {
   readonly errors?: Errors
   /** When the editor typed what was not saved, if the form has it. */
   readonly restored?: string
+  /** Where its video is. */
+  readonly sources: readonly Source[]
   /** The texts as HTML. */
   readonly previews: { readonly summary: string; readonly description: string }
   readonly neighbours?: Neighbours
@@ -133,6 +137,7 @@ export function Editor(data: EditorData) {
         {!isLive && <ScheduleFields value={data.publishAtText} error={errors.publish_at} />}
       </Form>
       <p class="help with-scripts">{words.editorKeys}</p>
+      <TalkSources talk={id} sources={data.sources} />
     </DeskLayout>
   )
 }

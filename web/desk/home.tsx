@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
 import { importName } from './import-name.ts'
 import { DeskLayout } from './layout.tsx'
+import { ReplacementInbox, type ReplacementQueue } from './links.tsx'
 import { ListKeys, listItem } from './list-keys.tsx'
 import { type ListedRequest, SpeakerRequests } from './speaker-links.tsx'
 import { SuggestionInbox, type SuggestionQueue } from './suggestions.tsx'
@@ -27,6 +28,8 @@ export interface DeskHomeData {
   }[]
   /** Suggestions that the person may decide. */
   readonly suggestions: SuggestionQueue | undefined
+  /** Copies of videos that the person may accept. */
+  readonly replacements: ReplacementQueue | undefined
   /** What speakers ask for, the oldest first. */
   readonly requests: readonly ListedRequest[]
 }
@@ -37,9 +40,9 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled, ...data }: De
   const text = words.inbox
   const isEditor = person !== undefined && person.role !== 'suggester'
   const mayEdit = isEditor || (person?.events.length ?? 0) > 0
-  const { suggestions, requests } = data
+  const { suggestions, replacements, requests } = data
   const open = suggestions?.count ?? 0
-  const waiting = requests.length + open
+  const waiting = requests.length + open + (replacements?.count ?? 0)
   const isEmpty = copies.length + imports.length + scheduled.length + waiting === 0
   return (
     <DeskLayout title={words.welcome(person?.name ?? '')}>
@@ -50,6 +53,7 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled, ...data }: De
       )}
       <SpeakerRequests requests={requests} />
       {suggestions && <SuggestionInbox queue={suggestions} />}
+      {replacements && <ReplacementInbox queue={replacements} />}
       <Items title={text.copies}>
         {copies.map(({ id, title, saved }) => (
           <Item key={id} path={deskPaths.talk(id)} title={title}>
@@ -88,6 +92,11 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled, ...data }: De
       {isEditor && (
         <p>
           <a href={href(deskPaths.quality)}>{words.quality.homeLink}</a>
+        </p>
+      )}
+      {isEditor && (
+        <p>
+          <a href={href(deskPaths.links)}>{words.links.homeLink}</a>
         </p>
       )}
       {isEditor && (

@@ -83,6 +83,7 @@ function DeskHeader() {
           [deskPaths.tags, words.entities.titles.tag],
           [deskPaths.events, words.entities.titles.category],
           [deskPaths.quality, words.quality.title],
+          [deskPaths.links, words.links.title],
           [deskPaths.imports, words.imports.title],
           [deskPaths.matches, words.matches.title],
         ]

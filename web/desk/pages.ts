@@ -11,6 +11,7 @@ import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
 import { ImportPage } from './import.tsx'
 import { Imports } from './imports.tsx'
+import { Links } from './links.tsx'
 import { MatchPage } from './match.tsx'
 import { Matches } from './matches.tsx'
 import { MergeTalks, OtherTalk } from './merge-talks.tsx'
@@ -43,6 +44,7 @@ export const deskPages = {
   bulkEdit: BulkEditPage,
   editor: Editor,
   mergeEdit: MergeEdit,
+  links: Links,
   quality: Quality,
   findings: Findings,
   mergeTalks: MergeTalks,

@@ -3,6 +3,7 @@ import { bulkEn } from './desk-bulk-en.ts'
 import { entitiesEn } from './desk-entities-en.ts'
 import { followedSourcesEn } from './desk-followed-sources-en.ts'
 import { importsEn } from './desk-imports-en.ts'
+import { linksEn } from './desk-links-en.ts'
 import { listsEn } from './desk-lists-en.ts'
 import { matchesEn } from './desk-matches-en.ts'
 import { namesEn, speakerLinksEn } from './desk-names-en.ts'
@@ -71,6 +72,7 @@ export const deskEn = {
     ...qualityEn.done,
     ...matchesEn.done,
     ...suggestionsEn.done,
+    ...linksEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -413,6 +415,7 @@ export const deskEn = {
   bulk: bulkEn,
   matches: matchesEn,
   lists: listsEn,
+  links: linksEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

@@ -4,6 +4,7 @@ import type { DeskMessages } from './desk-en.ts'
 import { entitiesEs } from './desk-entities-es.ts'
 import { followedSourcesEs } from './desk-followed-sources-es.ts'
 import { importsEs } from './desk-imports-es.ts'
+import { linksEs } from './desk-links-es.ts'
 import { listsEs } from './desk-lists-es.ts'
 import { matchesEs } from './desk-matches-es.ts'
 import { namesEs, speakerLinksEs } from './desk-names-es.ts'
@@ -71,6 +72,7 @@ export const deskEs: DeskMessages = {
     ...qualityEs.done,
     ...matchesEs.done,
     ...suggestionsEs.done,
+    ...linksEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -408,6 +410,7 @@ export const deskEs: DeskMessages = {
   bulk: bulkEs,
   matches: matchesEs,
   lists: listsEs,
+  links: linksEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,
