@@ -16,7 +16,9 @@ const QualityRule = Type.Object(
     count: Type.Integer({ minimum: 0, description: 'Number of findings' }),
     count_exact: Type.Optional(
       Type.Literal(false, {
-        description: 'Only present if the count is an estimate, above 10,000',
+        description:
+          'Only present if the count is an estimate: above 10,000, or for `one-host` in an archive ' +
+          'of more than 50,000 talks',
       }),
     ),
     records: Type.String({ description: 'URL of the findings' }),

@@ -1,5 +1,6 @@
 // Entry point of data quality: lists the findings of each rule in the data of other features, fixes
-// those whose right value is certain (fixes.ts, apply-fixes.ts), and removes fingerprints that no record has any more (unused-fingerprints.ts).
+// those whose right value is certain (fixes.ts, apply-fixes.ts), and removes fingerprints that no
+// record has any more (unused-fingerprints.ts). single-operator.ts finds talks with one copy.
 
 import {
   type listFindingsEndpoint,
@@ -22,10 +23,13 @@ import {
   type FindingSlice,
   findDuplicates,
   findRecords,
+  findReplacements,
+  findSources,
   findSpellings,
 } from './queries.ts'
 import type { Rule } from './rule.ts'
 import { rules } from './rules.ts'
+import { countSingleOperator, findSingleOperator } from './single-operator.ts'
 
 export { applyFix, type CertainFix, findFixes } from './apply-fixes.ts'
 export { removeUnusedFingerprints } from './unused-fingerprints.ts'
@@ -102,9 +106,10 @@ export async function findAdjacentFindings(
 ): Promise<{ readonly previous: number | undefined; readonly next: number | undefined }> {
   const rule = ruleNamed(name)
   const find = async (way: FindingSlice['way']) => {
-    if (rule.finds !== 'records') return undefined
-    const [found] = await findRecords(db, rule, { way, after: String(id), offset: 0, limit: 1 })
-    return found?.records[0]?.id
+    const slice = { way, after: String(id), offset: 0, limit: 1 }
+    if (rule.finds === 'records') return (await findRecords(db, rule, slice))[0]?.records[0]?.id
+    if (rule.finds !== 'single-operator') return undefined
+    return (await findSingleOperator(db, slice))[0]?.records[0]?.id
   }
   return { previous: await find('previous'), next: await find('next') }
 }
@@ -112,10 +117,14 @@ export async function findAdjacentFindings(
 function findFindings(db: Db, rule: Rule, slice: FindingSlice): Promise<FindingRow[]> {
   if (rule.finds === 'records') return findRecords(db, rule, slice)
   if (rule.finds === 'same') return findDuplicates(db, rule, slice)
+  if (rule.finds === 'sources') return findSources(db, rule, slice)
+  if (rule.finds === 'single-operator') return findSingleOperator(db, slice)
+  if (rule.finds === 'replacements') return findReplacements(db, slice)
   return findSpellings(db, rule, slice)
 }
 
 async function countOrEstimate(db: Db, rule: Rule): Promise<FindingCount> {
+  if (rule.finds === 'single-operator') return countSingleOperator(db, maxExactCount)
   const count = await countFindings(db, rule, maxExactCount + 1)
   if (count <= maxExactCount) return { count, isExact: true }
   // PostgreSQL has no usable estimate of the number of groups.

@@ -1,4 +1,4 @@
-import { type Fact, FoundRecord, ListedSpeaker } from '@talkshelf/contract'
+import { type Fact, FoundRecord, ListedSpeaker, unavailableStates } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
@@ -7,11 +7,13 @@ import {
   type RecordRule,
   type Rule,
   ruleColumn,
+  type SourceRule,
   type SpellingRule,
 } from './rule.ts'
 
-// SQL of the data-quality rules. Every rule scans an index of 0008.do.quality.sql, starting after
-// the last key of the previous page. Conditions on `video` repeat the predicates of these indexes.
+// SQL of the data-quality rules. Every rule scans an index of 0008.do.quality.sql, or those of sources
+// and replacements, starting after the last key of the previous page. Conditions on `video` repeat
+// the predicates of these indexes.
 
 const { address: _, ...found } = FoundRecord.properties
 
@@ -118,6 +120,146 @@ export function findSpellings(
   )
 }
 
+/** The records that have a source. */
+const recordsOf = (source: Sql) => sql`
+  from video_source
+  join video on video.id = video_id and ${isChecked}
+  where source_id = ${source}`
+
+/** Selects sources in some states that a record has. Each state has its part of the index. */
+function selectSources({ states }: SourceRule, columns: Sql, range: Sql, order: Sql): Sql {
+  return sql`
+    select ${columns}
+    from unnest(${[...states]}::text[]) as wanted (state)
+    cross join lateral (
+      select id, url
+      from source
+      where source.state = wanted.state
+        and source.state not in ('new', 'ok')
+        and exists (select ${recordsOf(sql`source.id`)})
+        ${range}
+      ${order}
+    ) as source`
+}
+
+/** Finds sources that break a rule, ordered by id, with their records. */
+export function findSources(db: Db, rule: SourceRule, slice: FindingSlice): Promise<FindingRow[]> {
+  const { range, direction, limit } = sliceClauses(sql`id`, sql`bigint`, slice)
+  const first = sql`order by id ${direction} limit ${slice.offset + slice.limit}::integer`
+  return many(
+    db,
+    FindingRow,
+    sql`select array[found.id::text] as keys, to_jsonb(found.url) as value,
+               (select count(*)::integer ${recordsOf(sql`found.id`)}) as count, records,
+               ${none} as names
+        from (
+          ${selectSources(rule, sql`source.id, url`, range, first)}
+          order by id ${direction}
+          ${limit}
+        ) as found
+        cross join lateral (
+          select json_agg(${record} order by video.id) as records
+          from (
+            select video.* ${recordsOf(sql`found.id`)}
+            order by video.id
+            limit ${maxMembers}
+          ) as video
+          join category on category.id = category_id
+        ) as members
+        order by found.id ${direction}`,
+  )
+}
+
+const openReplacements = sql`
+  from replacement
+  join video on video.id = merge_target(replacement.video_id) and video.taken_down is null
+  where replacement.state = 'open'`
+
+/** Finds records for which a copy waits for a decision, ordered by the id of the copy. */
+export function findReplacements(db: Db, slice: FindingSlice): Promise<FindingRow[]> {
+  const { range, direction, limit } = sliceClauses(sql`replacement.id`, sql`bigint`, slice)
+  return many(
+    db,
+    FindingRow,
+    sql`select array[found.id::text] as keys, to_jsonb(found.url) as value, 1 as count,
+               json_build_array(${record}) as records, ${none} as names
+        from (
+          select replacement.id, replacement.url, video.id as video_id ${openReplacements} ${range}
+          order by replacement.id ${direction}
+          ${limit}
+        ) as found
+        join video on video.id = found.video_id
+        join category on category.id = category_id
+        order by found.id ${direction}`,
+  )
+}
+
+const Scanned = Type.Object({
+  scanned: Type.Integer(),
+  last_id: Type.Union([Type.Integer(), Type.Null()]),
+  ids: Type.Array(Type.Integer()),
+})
+
+/** The only operator of the sources of a record that can be watched. Null if there are others. */
+const onlyOperator = sql`
+  (select case when count(distinct operator) = 1 then min(operator) end
+   from video_source
+   join source on source.id = source_id
+   where video_id = video.id
+     and source.state <> all (${[...unavailableStates]}::text[]))`
+
+/** Scans the next live records after an id for those that one operator has, in their order. */
+export function scanSingleOperator(
+  db: Db,
+  { way, after, size }: Pick<FindingSlice, 'way' | 'after'> & { readonly size: number },
+) {
+  const slice = { way, after, offset: 0, limit: size }
+  const { range, direction, limit } = sliceClauses(sql`id`, sql`bigint`, slice)
+  return one(
+    db,
+    Scanned,
+    sql`select count(*)::integer as scanned,
+               (array_agg(id order by id ${direction}))[count(*)] as last_id,
+               coalesce(
+                 array_agg(id order by id ${direction}) filter (where operator is not null),
+                 '{}') as ids
+        from (
+          select id, ${onlyOperator} as operator
+          from (
+            select id
+            from live_video
+            where true ${range}
+            order by id ${direction}
+            ${limit}
+          ) as video
+        ) as scanned`,
+  )
+}
+
+/** Finds records that one operator has, in the order of their ids. */
+export function findWithOperator(
+  db: Db,
+  ids: readonly number[],
+  way: FindingSlice['way'],
+): Promise<FindingRow[]> {
+  return many(
+    db,
+    FindingRow,
+    sql`select array[video.id::text] as keys, to_jsonb(${onlyOperator}) as value, 1 as count,
+               json_build_array(${record}) as records, ${none} as names
+        from video
+        join category on category.id = category_id
+        where video.id = any (${ids}::bigint[])
+        order by video.id ${way === 'next' ? empty : raw('desc')}`,
+  )
+}
+
+/** Returns how many live records the planner of PostgreSQL expects, from its statistics. */
+export async function estimateLiveRecords(db: Db): Promise<number> {
+  const row = await one(db, Plan, sql`explain (format json) select from live_video`)
+  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
+}
+
 const MaybeDay = Type.Union([Type.String(), Type.Null()])
 const FixableRow = Type.Object({
   id: Type.Integer(),
@@ -146,10 +288,13 @@ export function findFixableTalks(db: Db, rule: RecordRule, ids: readonly number[
   )
 }
 
+/** Rules whose findings one statement counts. */
+type CountedRule = Exclude<Rule, { readonly finds: 'single-operator' }>
+
 const Count = Type.Object({ count: Type.Integer() })
 
 /** Counts the findings of a rule, up to a limit. */
-export async function countFindings(db: Db, rule: Rule, limit: number): Promise<number> {
+export async function countFindings(db: Db, rule: CountedRule, limit: number): Promise<number> {
   const row = await one(
     db,
     Count,
@@ -162,9 +307,11 @@ export async function countFindings(db: Db, rule: Rule, limit: number): Promise<
   return row.count
 }
 
-function selectFindings(rule: Rule): Sql {
+function selectFindings(rule: CountedRule): Sql {
   if (rule.finds === 'spellings') return selectSpellings(rule, empty, empty, empty)
   if (rule.finds === 'same') return selectDuplicates(rule, empty, empty, empty)
+  if (rule.finds === 'sources') return selectSources(rule, empty, empty, empty)
+  if (rule.finds === 'replacements') return sql`select ${openReplacements}`
   return sql`select from video where ${isChecked} and ${raw(ruleColumn(rule))}`
 }
 

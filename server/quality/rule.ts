@@ -1,8 +1,15 @@
+import type { SourceState } from '@talkshelf/contract'
 import type { Fix } from './fixes.ts'
 
 // Types of data-quality rules.
 
-export type Rule = RecordRule | DuplicateRule | SpellingRule
+export type Rule =
+  | RecordRule
+  | DuplicateRule
+  | SpellingRule
+  | SourceRule
+  | SingleOperatorRule
+  | ReplacementRule
 
 interface RuleBase {
   /** The name in URLs. */
@@ -34,6 +41,23 @@ export interface DuplicateRule extends RuleBase {
 export interface SpellingRule extends RuleBase {
   readonly finds: 'spellings'
   readonly of: 'speaker' | 'tag'
+}
+
+/** Finds sources in some states, with the records that have them. */
+export interface SourceRule extends RuleBase {
+  readonly finds: 'sources'
+  /** None of `new` and `ok`, which have no index. */
+  readonly states: readonly SourceState[]
+}
+
+/** Finds live records of which exactly one operator has a source that can be watched. */
+interface SingleOperatorRule extends RuleBase {
+  readonly finds: 'single-operator'
+}
+
+/** Finds records for which a copy of the video waits for a decision. */
+interface ReplacementRule extends RuleBase {
+  readonly finds: 'replacements'
 }
 
 /** Columns of a record with a text or a number that a finding can contain. */

@@ -1,3 +1,4 @@
+import { awayStates } from '@talkshelf/contract'
 import { fixDate, fixMilliseconds, fixMinutes, fixThumbnail } from './fixes.ts'
 import type { Rule } from './rule.ts'
 
@@ -99,5 +100,39 @@ export const rules: readonly Rule[] = [
     acrossCategories: true,
     separatesParts: false,
     shows: 'title',
+  },
+  {
+    rule: 'source-away',
+    title: 'The video is gone',
+    advice:
+      'Look for another copy and correct the URL. If you know that the video is there, pin its ' +
+      'state: PATCH /api/v2/source/{id}.',
+    finds: 'sources',
+    states: awayStates,
+  },
+  {
+    rule: 'source-suspect',
+    title: 'The video may be gone',
+    advice:
+      'The last check was bad. Wait for the next ones, or look yourself and pin the state of the ' +
+      'source. Readers do not see it yet.',
+    finds: 'sources',
+    states: ['suspect'],
+  },
+  {
+    rule: 'one-host',
+    title: 'The video is at one host only',
+    advice:
+      'If this host closes, the talk is lost. Add another copy as the fact `media`: PUT to ' +
+      '/api/v2/video/{id}/facts. Drafts are left out.',
+    finds: 'single-operator',
+  },
+  {
+    rule: 'replacement-open',
+    title: 'A copy waits for a decision',
+    advice:
+      'Watch both, and accept or refuse the copy: POST to /api/v2/replacement/{id}/accept or ' +
+      '/refuse. The first page of the desk lists them.',
+    finds: 'replacements',
   },
 ]

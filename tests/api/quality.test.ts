@@ -2,13 +2,20 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { isPlausibleDuration, type QualityFinding, type Video } from '@talkshelf/contract'
+import {
+  isPlausibleDuration,
+  type QualityFinding,
+  sourceStates,
+  type Video,
+} from '@talkshelf/contract'
 import { randomFrom } from '../../bench/records.ts'
+import { proposeReplacement } from '../../server/links/links.ts'
 import type { Db } from '../../server/platform/db/db.ts'
 import { readFindings, readRules } from '../../server/quality/quality.ts'
 import { ruleColumn } from '../../server/quality/rule.ts'
 import { rules } from '../../server/quality/rules.ts'
 import { category, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { insertTalks } from '../support/insert-talks.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { untilWaiting } from '../support/writer.ts'
 
@@ -86,28 +93,72 @@ function groups<T>(items: readonly T[], key: (item: T) => string): T[][] {
 const idsOf = (videos: readonly Video[]) => videos.map(({ id }) => id)
 const oneEach = (videos: readonly Video[]) => idsOf(videos).map((id) => [id])
 
-const scans: Record<string, (videos: readonly Video[]) => (number | string)[][]> = {
-  'no-speaker': (all) => oneEach(all.filter(({ speakers }) => speakers.length === 0)),
-  'no-licence': (all) => oneEach(all.filter(({ copyright_text }) => isBlank(copyright_text))),
-  'no-duration': (all) => oneEach(all.filter(({ duration }) => !duration)),
-  'duration-in-minutes': (all) => oneEach(all.filter(({ duration }) => inMinutes(duration ?? 0))),
-  'duration-too-long': (all) =>
-    oneEach(all.filter(({ duration }) => !isPlausibleDuration(duration ?? 0))),
-  'no-date': (all) => oneEach(all.filter(({ recorded }) => recorded === null)),
-  'no-description': (all) =>
-    oneEach(all.filter(({ summary, description }) => isBlank(summary) && isBlank(description))),
-  'no-thumbnail': (all) => oneEach(all.filter(({ thumbnail_url }) => isBlank(thumbnail_url))),
-  'speaker-spellings': (all) =>
-    groups([...new Set(all.flatMap(({ speakers }) => speakers))], personKey),
-  'tag-spellings': (all) => groups([...new Set(all.flatMap(({ tags }) => tags))], tagKey),
-  'same-source': (all) => groups(all, ({ source_url }) => source_url ?? '').map(idsOf),
-  'same-talk': (all) =>
-    groups(
-      all.filter(({ speakers }) => speakers.length > 0),
-      ({ title, speakers }) => JSON.stringify([fold(title), [...speakers].sort()]),
-    )
-      .filter((group) => new Set(group.map(({ category }) => category)).size > 1)
-      .map(idsOf),
+interface ScannedLink {
+  readonly video: number
+  readonly source: number
+  readonly state: string
+  readonly operator: string
+}
+interface Scanned {
+  readonly links: readonly ScannedLink[]
+  /** Ids of the records of open replacements. */
+  readonly copies: readonly number[]
+}
+const idsByKey = <T extends { video: number }>(items: readonly T[], key: (item: T) => unknown) =>
+  [...Map.groupBy(items, key).values()].map((group) => group.map(({ video }) => video))
+const isUnavailable = ({ state }: ScannedLink) => !['new', 'ok', 'suspect'].includes(state)
+const inState = ({ links }: Scanned, states: readonly string[]) =>
+  idsByKey(
+    links.filter(({ state }) => states.includes(state)),
+    ({ source }) => source,
+  )
+
+const scans: Record<string, (videos: readonly Video[], scanned: Scanned) => (number | string)[][]> =
+  {
+    'no-speaker': (all) => oneEach(all.filter(({ speakers }) => speakers.length === 0)),
+    'no-licence': (all) => oneEach(all.filter(({ copyright_text }) => isBlank(copyright_text))),
+    'no-duration': (all) => oneEach(all.filter(({ duration }) => !duration)),
+    'duration-in-minutes': (all) => oneEach(all.filter(({ duration }) => inMinutes(duration ?? 0))),
+    'duration-too-long': (all) =>
+      oneEach(all.filter(({ duration }) => !isPlausibleDuration(duration ?? 0))),
+    'no-date': (all) => oneEach(all.filter(({ recorded }) => recorded === null)),
+    'no-description': (all) =>
+      oneEach(all.filter(({ summary, description }) => isBlank(summary) && isBlank(description))),
+    'no-thumbnail': (all) => oneEach(all.filter(({ thumbnail_url }) => isBlank(thumbnail_url))),
+    'speaker-spellings': (all) =>
+      groups([...new Set(all.flatMap(({ speakers }) => speakers))], personKey),
+    'tag-spellings': (all) => groups([...new Set(all.flatMap(({ tags }) => tags))], tagKey),
+    'same-source': (all) => groups(all, ({ source_url }) => source_url ?? '').map(idsOf),
+    'same-talk': (all) =>
+      groups(
+        all.filter(({ speakers }) => speakers.length > 0),
+        ({ title, speakers }) => JSON.stringify([fold(title), [...speakers].sort()]),
+      )
+        .filter((group) => new Set(group.map(({ category }) => category)).size > 1)
+        .map(idsOf),
+    'source-away': (_, scanned) => inState(scanned, ['gone', 'private', 'removed', 'closed']),
+    'source-suspect': (_, scanned) => inState(scanned, ['suspect']),
+    'one-host': (all, { links }) =>
+      oneEach(
+        all.filter(({ id, state }) => {
+          const own = links.filter((link) => link.video === id && !isUnavailable(link))
+          return state === 1 && new Set(own.map(({ operator }) => operator)).size === 1
+        }),
+      ),
+    'replacement-open': (_, { copies }) => copies.map((id) => [id]),
+  }
+
+async function scanLinks({ databaseUrl }: TestArchive): Promise<Scanned> {
+  return withDatabase(databaseUrl, async (query) => ({
+    links: (await query(
+      `select video_id::int as video, source_id::int as source, source.state, operator
+       from video_source, source, video
+       where source.id = source_id and video.id = video_id and taken_down is null`,
+    )) as unknown as ScannedLink[],
+    copies: (await query(`select video_id::int as id from replacement where state = 'open'`)).map(
+      ({ id }) => Number(id),
+    ),
+  }))
 }
 
 async function everyRecord({ databaseUrl, call, editor }: TestArchive): Promise<Video[]> {
@@ -122,6 +173,7 @@ async function everyRecord({ databaseUrl, call, editor }: TestArchive): Promise<
 /** Asserts that every rule finds what a scan finds. Returns the number of findings by rule. */
 async function compare(target = archive): Promise<Record<string, number>> {
   const all = await everyRecord(target)
+  const links = await scanLinks(target)
   const { json } = await target.call('GET', '/api/v2/quality', { token: target.editor })
   const counts: Record<string, number> = {}
   for (const { rule, count, records } of json.results) {
@@ -129,7 +181,7 @@ async function compare(target = archive): Promise<Record<string, number>> {
     const findings = await findingsOf(rule, target)
     const text = (findings: (number | string)[][]) =>
       findings.map((subjects) => JSON.stringify([...subjects].sort())).sort()
-    assert.deepEqual(text(findings.map(subjectsOf)), text(scans[rule]?.(all) ?? []), rule)
+    assert.deepEqual(text(findings.map(subjectsOf)), text(scans[rule]?.(all, links) ?? []), rule)
     assert.equal(count, findings.length, rule)
     counts[rule] = count
   }
@@ -448,6 +500,17 @@ test('reports the same as a full scan after random writes', async () => {
           })
       }),
     )
+    await withDatabase(archive.databaseUrl, async (query) => {
+      await query('update source set state = $1 where id % 3 = $2', [pick(sourceStates), round % 3])
+      await query(`update source set state = 'private' where id % 7 = $1`, [round])
+    })
+    for (const source of [1, 2, 3])
+      await proposeReplacement(archive.pool, {
+        source,
+        url: `https://copies.example/${round}`,
+        finder: 'wayback',
+        evidence: null,
+      })
     for (const [rule, count] of Object.entries(await compare()))
       if (count > 0) violatedRules.add(rule)
   }
@@ -486,6 +549,11 @@ test('uses an index for every rule and writes no index if no rule is affected', 
       'video_same_\\w+.*duplicate_candidate_pkey',
       'duplicate_candidate_pkey.*video_same_',
       '(speaker|tag)_by_spelling',
+      'source_by_state',
+      'video_source_pkey',
+      'replacement_open',
+      // The number of talks, of which the statistics are asked.
+      '"Plan Rows"',
     ].join('|'),
   )
   await withDatabase(archive.databaseUrl, async (query) => {
@@ -521,6 +589,65 @@ test('uses an index for every rule and writes no index if no rule is affected', 
        thumbnail_url = 'https://example.org/a.jpg'`,
     )
   })
+})
+
+test('reports sources and copies with their records, and follows each change', async () => {
+  const source_url = 'https://lost.example/shared.mp4'
+  const [first, draft] = [await make({ source_url }), await make({ source_url, state: 2 })]
+  const setState = (state: string) =>
+    withDatabase(archive.databaseUrl, (query) =>
+      query('update source set state = $1 where url = $2', [state, source_url]),
+    )
+  const found = async (rule: string) =>
+    (await findingsOf(rule)).filter(({ value }) => value === source_url)
+  for (const [state, rule] of [
+    ['gone', 'source-away'],
+    ['suspect', 'source-suspect'],
+  ] as const) {
+    await setState(state)
+    const [finding, ...more] = await found(rule)
+    assert.deepEqual(more, [])
+    assert.equal(finding?.count, 2)
+    assert.deepEqual(subjectsOf(finding), [first.id, draft.id])
+    await setState('ok')
+    assert.deepEqual(await found(rule), [])
+  }
+  const single = async () =>
+    (await findingsOf('one-host')).find(({ records }) => records[0]?.id === first.id)
+  assert.equal((await single())?.value, 'lost.example')
+  await setState('private')
+  assert.equal(await single(), undefined, 'nobody has it')
+  const { id: source } = (await get(`/api/v2/video/${first.id}/sources`)).json.results[0]
+  const url = 'https://copies.example/shared.mp4'
+  await proposeReplacement(archive.pool, { source, url, finder: 'wayback', evidence: null })
+  const copies = (await findingsOf('replacement-open')).filter(({ value }) => value === url)
+  assert.deepEqual(
+    copies.map(({ records }) => records[0]?.id),
+    [first.id, draft.id],
+  )
+  for (const video of [first, draft]) await patch(video.id, { source_url: url })
+  assert.equal((await single())?.value, 'copies.example')
+  assert.deepEqual(
+    (await findingsOf('replacement-open')).filter(({ value }) => value === url),
+    [],
+  )
+  await compare()
+})
+
+test('scans talks in batches for those at one host', async () => {
+  const large = await startArchive()
+  await withDatabase(large.databaseUrl, async (query) => {
+    await insertTalks(query, 900, `'Talk ' || n`)
+    await query(`update video set source_url = 'https://one.example/' || id where id % 40 = 0`)
+  })
+  const before = await findingsOf('one-host', large)
+  assert.ok(before.length > 15 && before.length < 30, String(before.length))
+  const path = '/api/v2/quality/one-host?page_size=7'
+  for (const start of [path, `${path}&cursor=`])
+    assert.deepEqual((await pagesOf(start, 'next', large)).pages.flat(), before)
+  const { last } = await pagesOf(`${path}&cursor=`, 'next', large)
+  assert.deepEqual((await pagesOf(last, 'previous', large)).pages.reverse().flat(), before)
+  assert.equal((await get('/api/v2/quality/one-host')).status, 200)
 })
 
 test('lists the first 100 records of a large group and counts all', async () => {

@@ -66,6 +66,28 @@ export const qualityEs: QualityMessages = {
       title: 'El mismo título y ponentes en varios eventos',
       advice: 'Mira si la charla se dio varias veces, o si un registro está en otro evento.',
     },
+    'source-away': {
+      title: 'El vídeo ya no está',
+      advice:
+        'Busca otra copia y corrige la dirección. Si sabes que el vídeo está, fija su estado en la ' +
+        'página de enlaces.',
+    },
+    'source-suspect': {
+      title: 'Puede que el vídeo ya no esté',
+      advice:
+        'La última comprobación salió mal. Espera a las siguientes, o mira tú y fija el estado. El ' +
+        'público aún no lo ve.',
+    },
+    'one-host': {
+      title: 'El vídeo está en un solo sitio',
+      advice:
+        'Si este sitio cierra, la charla se pierde. Añade otra copia como hecho `media`. No ' +
+        'incluye borradores.',
+    },
+    'replacement-open': {
+      title: 'Una copia espera una decisión',
+      advice: 'Mira ambas y acepta o rechaza la copia en la primera página de la mesa.',
+    },
   },
   noFindings: 'Ningún caso. ¡Bien hecho!',
   fix: 'Corregir',
