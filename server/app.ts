@@ -247,7 +247,7 @@ export function createApp(
   // A copy checks nothing: its archive does.
   const linkChecks =
     source === undefined && config.CHECK_LINKS === 'on'
-      ? startCheckingLinks(pool, metrics)
+      ? startCheckingLinks(config, pool, http, metrics, { userAgent, guard: testHosts })
       : undefined
   linkRoutes(mount, pool, recordCache, atRisk, linkChecks, links)
   replacementRoutes(mount, pool, links, forget)
@@ -550,9 +550,25 @@ function startFollowedSources(
 }
 
 /** Starts to check links. */
-function startCheckingLinks(pool: Pool, metrics: Metrics): Pick<JobRunner, 'wake'> {
-  watchLinks(pool, metrics)
-  return { wake() {} }
+function startCheckingLinks(
+  config: Config,
+  pool: Pool,
+  http: FastifyInstance,
+  metrics: Metrics,
+  host: { userAgent(): string; guard: GuardOptions },
+): JobRunner {
+  const runner = sourceLinks.startLinkChecks(pool, {
+    ...host,
+    ...watchLinks(pool, metrics),
+    everyMs: config.RESUME_SECONDS * 1000,
+    youtubeKey: config.YOUTUBE_KEY || undefined,
+    onError: (error) =>
+      http.log.error({ err: error }, 'sources were not checked and will be checked again'),
+  })
+  http.addHook('onClose', async () => {
+    await Promise.race([runner.stop(), sleep(maxStopMs, undefined, { ref: false })])
+  })
+  return runner
 }
 
 /** How old the numbers of sources may be: counting them goes through all. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Verdict } from '@talkshelf/contract'
 import type { Origin } from '../platform/actor.ts'
 import { type Checker, Disallowed, openAsk } from './ask.ts'
+import { findCopies } from './find-copies.ts'
 import {
   afterAnswer,
   afterOffline,
@@ -31,7 +32,7 @@ import {
   putOff,
   saveSource,
 } from './queries.ts'
-import { applyLook, type Look, questionsFor } from './source-health.ts'
+import { applyLook, type Look, questionsFor, type SourceHealth } from './source-health.ts'
 
 // Checks one source: asks its host, and what else the answer needs to be believed, and saves what
 // is known then. No transaction spans a request.
@@ -80,7 +81,8 @@ export async function checkSource(
       again: lookAgain,
       witness: () => witness(ask, probed),
     })
-    await save(checker, source, result, circumstances)
+    const health = await save(checker, source, result, circumstances)
+    if (health) await findCopies(checker, { ...source, health }, circumstances.at)
     return result.verdict
   } catch (error) {
     if (!(error instanceof Disallowed)) throw error
@@ -196,16 +198,16 @@ async function stopIfOffline(checker: Checker, now: number): Promise<void> {
   throw new NotNow('This server is offline')
 }
 
-/** Saves the result of a look, unless the source was checked or changed meanwhile. */
-async function save(
+/** Saves the result of a look, unless the source was checked meanwhile. Returns the new health. */
+function save(
   { pool }: Checker,
   { id, lastCheck }: CheckedSource,
   result: ProbeResult,
   look: Circumstances,
-): Promise<void> {
-  await pool.transaction(async (tx) => {
+): Promise<SourceHealth | undefined> {
+  return pool.transaction(async (tx) => {
     const current = await lockSource(tx, id)
-    if (!current || current.lastCheck !== lastCheck) return
+    if (!current || current.lastCheck !== lastCheck) return undefined
     const { health, change } = applyLook(
       current.health,
       { ...look, verdict: result.verdict },
@@ -225,5 +227,6 @@ async function save(
       origin,
       requestHash,
     )
+    return health
   })
 }

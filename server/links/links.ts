@@ -30,6 +30,7 @@ import { pin, publicState, type SourceHealth, type StateChange, unpin } from './
 // Entry point of links: the sources of talks, whether they are still there, and the copies that may
 // replace them (replacements/).
 
+export { type CheckOptions, startLinkChecks } from './check-due.ts'
 export {
   type ExaminedPage,
   readExaminedSources,
@@ -44,8 +45,6 @@ export {
   proposeReplacement,
   refuseReplacement,
 } from './replacements/replacements.ts'
-
-export { type CheckOptions, startLinkChecks } from './check-due.ts'
 
 /** How old the report of what is at risk may be. */
 const maxReportAgeMs = 10 * 60_000

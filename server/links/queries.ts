@@ -481,6 +481,7 @@ const StoredHealth = Type.Object({
   host: Type.String(),
   owner: nullable(Type.String()),
   evidence: nullable(Type.String()),
+  copiesSearched: nullable(Type.Integer()),
   isUsed: Type.Boolean(),
   state: State,
   since: Type.Integer(),
@@ -499,7 +500,7 @@ type StoredRest = Partial<
 export interface CheckedSource
   extends Pick<
     Static<typeof StoredHealth>,
-    'id' | 'url' | 'host' | 'owner' | 'lastCheck' | 'evidence'
+    'id' | 'url' | 'host' | 'owner' | 'lastCheck' | 'evidence' | 'copiesSearched'
   > {
   /** Whether a talk has it that is not removed. */
   readonly isUsed: boolean
@@ -511,16 +512,18 @@ const checkedColumns = sql`
   ${milliseconds(sql`last_check`)} as "lastCheck", ${milliseconds(sql`last_good`)} as "lastGood",
   ${milliseconds(sql`pinned_until`)} as "pinnedUntil",
   ${milliseconds(sql`next_check`)} as "nextCheck", health,
+  ${milliseconds(sql`copies_searched`)} as "copiesSearched",
   exists (select
           from video_source
           join video on video.id = video_id
           where source_id = source.id and taken_down is null and merged_into is null) as "isUsed"`
 
 function toChecked(row: Static<typeof StoredHealth>): CheckedSource {
-  const { id, url, host, owner, evidence, isUsed, lastCheck, health, ...columns } = row
+  const { id, url, host, owner, evidence, copiesSearched, isUsed, lastCheck, health, ...columns } =
+    row
   const { strikes = null, looks = [], refusals = [], goodLooks = 0, returns = [] } = health
   return {
-    ...{ id, url, host, owner, evidence, isUsed, lastCheck },
+    ...{ id, url, host, owner, evidence, copiesSearched, isUsed, lastCheck },
     health: { ...columns, strikes, looks, refusals, goodLooks, returns },
   }
 }
@@ -749,6 +752,38 @@ export function savePins(
               from saved
               where "to" is not null`,
         )}`,
+  )
+}
+
+const Only = Type.Object({ isOnly: Type.Boolean() })
+
+/** Tells whether a live talk has this source and none of another operator that can be watched. */
+export async function isOnlyCopy(db: Db, id: number): Promise<boolean> {
+  const row = await one(
+    db,
+    Only,
+    sql`select exists (
+          select
+          from video_source as own
+          join live_video as video on video.id = own.video_id
+          join source as this on this.id = own.source_id
+          where own.source_id = ${id}::bigint
+            and not exists (select
+                            from video_source as other
+                            join source on source.id = other.source_id
+                            where other.video_id = own.video_id
+                              and source.operator <> this.operator
+                              and not ${isUnavailable})
+        ) as "isOnly"`,
+  )
+  return row.isOnly
+}
+
+/** Records when copies of a source were searched. */
+export function saveSearch(db: Db, id: number, at: number) {
+  return execute(
+    db,
+    sql`update source set copies_searched = ${fromMilliseconds(at)} where id = ${id}::bigint`,
   )
 }
 

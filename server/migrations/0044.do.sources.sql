@@ -49,7 +49,8 @@ create table source (
   pinned_until timestamptz,  -- the state was set by an editor
   -- What else the next check depends on: server/links/source-health.ts
   health       jsonb       not null default '{}',
-  evidence     text        -- what the host said last
+  evidence     text,       -- what the host said last
+  copies_searched timestamptz  -- when archive.org was asked for copies
 );
 create index source_due on source (host, next_check);
 create index source_by_state on source (state, id) where state not in ('new', 'ok');
