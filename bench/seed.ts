@@ -91,6 +91,13 @@ async function finish(bin: string, url: string): Promise<void> {
   await query(bin, url, 'select recount_talks()')
   await fillSearch(bin, url)
   await query(bin, url, 'select rebuild_fingerprints()')
+  await query(
+    bin,
+    url,
+    `select count(*)
+     from (select array_agg(id) as ids from video group by id / 10000) as batch,
+          refresh_video_sources(ids)`,
+  )
   await query(bin, url, feedIsRead)
   await query(bin, url, 'vacuum analyze')
   const pool = openPool({ url, connections: 1, applicationName: 'bench' })
