@@ -115,8 +115,8 @@ export function afterAnswer(pace: HostPace, now: number, look?: HostLook): HostP
 }
 
 /**
- * Tells whether too many sources turned bad at once: ten of the last 50 looks, of five owners. Their
- * looks are void then, because it is the host that changed.
+ * Tells whether too many sources turned bad at once: ten of the last 50 looks, of five owners. It
+ * is the host that changed then, so bad looks are void.
  */
 export function isUnwell({ looks }: Pick<HostPace, 'looks'>): boolean {
   const bad = looks.filter(({ isBad }) => isBad)

@@ -5,54 +5,62 @@ import { awayStates, limitedStates, type SourceState, type Verdict } from '@talk
 //
 // A look at a source that is not pinned, by verdict:
 //
-// | Verdict         | Is                                                    | Public state            |
-// |-----------------|-------------------------------------------------------|-------------------------|
-// | ok              | good: forgets strikes and refusals                    | ok, from every state    |
-// | ok, away or     | the last two returns were within 90 days: two more    | ok after the third in a |
-// |  limited        |  good looks are needed                                |  row                    |
-// | limited, away   | the state that it has (of a closed one: any away):    | stays                   |
-// |                 |  confirmed, forgets strikes                           |                         |
-// | limited, away   | another one: a strike, unless a rule below says no    | stays until the last    |
-// | odd             | no strike                                             | stays                   |
-// | refused         | of the host, no strike: counted if at least 3 days    | unreachable after 5     |
-// |                 |  after the last, forgotten after 21 days or an answer |  (what is away stays)   |
+// | Verdict       | What it is                                      | Public state                |
+// |---------------|-------------------------------------------------|-----------------------------|
+// | ok            | good: strikes and refusals are forgotten        | ok, from every state        |
+// | ok            | the same, but the source is limited or away,    | ok after three good looks   |
+// |               | and its last two returns were within 90 days    | without a bad one           |
+// | limited, away | the state that it is in (if `closed`: any away  | stays                       |
+// |               | verdict): confirmed, strikes are forgotten      |                             |
+// | limited, away | another one: a strike, unless the next table    | stays until the last strike |
+// |               | says no                                         |                             |
+// | odd           | no strike                                       | stays                       |
+// | refused       | no strike, but a refusal of the host: counted   | unreachable after five;     |
+// |               | if at least 3 days after the last, forgotten    | what is away stays away     |
+// |               | after 21 days or when the host answers          |                             |
 //
-// The first strike or odd look makes a source that was `new` or `ok` `suspect`: only editors see
-// that, and `publicState` is what readers see. Sources in other states keep theirs meanwhile.
+// The first strike or odd look makes a source that was `new` or `ok` `suspect`. Only editors see
+// that; `publicState` is what readers see. Sources in other states keep theirs meanwhile.
 //
-// | A bad look is no strike if       |                                                            |
-// |----------------------------------|------------------------------------------------------------|
-// | the control source was not good  | bad, not asked, or the host is unwell: the look is void    |
-// | it is early                      | less than 48 h after the last strike, or (for away ones    |
-// |                                  |  from the third on) less than 6 days after the first       |
-// | the witness differs              | ok or limited, from the third strike for an away state on  |
-// | the repeated question differs    | ok, from the second strike for a limited state on          |
+// | A bad look is no strike if           | Details                                                |
+// |--------------------------------------|--------------------------------------------------------|
+// | the control source was not good      | bad, not asked, or the host is unwell: the look is     |
+// |                                      | void                                                   |
+// | it is early                          | less than 48 h after the last strike; or less than 6   |
+// |                                      | days after the first, if it is the third for an away   |
+// |                                      | state, or a later one                                  |
+// | the witness differs                  | ok or limited (it is asked from the third away strike  |
+// |                                      | on)                                                    |
+// | the same question, repeated, is ok   | asked from the second limited strike on                |
 //
-// | Strikes needed         | Away: 3, the last one decides | Limited: 2, of the same verdict         |
-// |------------------------|-------------------------------|-----------------------------------------|
-// | no control source      | 2 more                        | 2 more                                  |
-// | no answer of a witness | 1 more                        |                                         |
+// | Strikes needed          | Away: 3, the last one decides    | Limited: 2, of the same verdict  |
+// |-------------------------|----------------------------------|----------------------------------|
+// | no control source       | 2 more                           | 2 more                           |
+// | no answer of a witness  | 1 more                           |                                  |
 //
-// Away and limited strikes do not count together: one of the other kind starts again at one. An
-// away state that is reached while the account of the owner is closed is `closed`.
+// Away and limited strikes do not count together: one of the other kind starts again at one. If the
+// account of the owner is closed at the last away strike, the state is `closed`.
 //
 // Nothing is marked away within 6 days of a good look: a good look forgets all strikes, and the
 // last strike is at least 6 days after the first.
 //
-// | Next look                                  | After                                         |
-// |--------------------------------------------|-----------------------------------------------|
-// | new                                        | within an hour                                |
-// | ok                                         | 24 days ± 20 %                                |
-// | limited                                    | 28 days ± 20 %                                |
-// | away for less than 25, 100, more days      | 30, 90, 180 days ± 10 %                       |
-// | unreachable                                | 7 days ± 20 %                                 |
-// | first strike, first odd or void look,      | 2 to 2.4 days                                 |
-// |  first good look of three                  |                                               |
-// | later ones                                 | 5 days ± 20 %                                 |
-// | odd or void, suspected for three weeks     | that of its state; of `suspect`, that of `ok` |
-// | refused, and not away                      | 4 days ± 20 %                                 |
+// | After                                    | the next look is                                   |
+// |------------------------------------------|----------------------------------------------------|
+// | the source was added                     | within an hour                                     |
+// | ok                                       | in 24 days ± 20 %                                  |
+// | limited                                  | in 28 days ± 20 %                                  |
+// | away                                     | in 30 days; 90 if away for 25; 180 if away for     |
+// |                                          | 100; ± 10 %                                        |
+// | unreachable                              | in 7 days ± 20 %                                   |
+// | refused, if not away                     | in 4 days ± 20 %                                   |
+// | the first strike, or good look of three  | in 2 to 2.4 days                                   |
+// | a later one                              | in 5 days ± 20 %                                   |
+// | a bad or odd look that decided nothing   | in 2 to 2.4 days; in 5 days ± 20 % if in doubt for |
+// |                                          | two; as for its state if in doubt for 21           |
+// |                                          | (`suspect`: as `ok`)                               |
 //
-// While a source is pinned, looks are recorded and change nothing.
+// While a source is pinned, looks are recorded and change nothing. When the pin ends, it is looked
+// at, and the rules hold again.
 
 type Limited = (typeof limitedStates)[number]
 type Away = (typeof awayStates)[number]
@@ -257,10 +265,9 @@ function afterBad(
     return withRegularCheck({ ...health, strikes: null }, at, random)
   const isVoid = control === 'bad' || control === 'not-asked'
   if (isVoid || isEarly(health, verdict, at)) return withRecheck(health, at, random)
-  const count = strikesSoFar(health, verdict) + 1
-  const isLast = count >= strikesNeeded[groupOf(verdict)]
-  const confirmation = isLast ? confirmationOf(look) : 'agrees'
+  const confirmation = confirmationOf(look)
   if (confirmation === 'differs') return withRecheck(health, at, random)
+  const count = strikesSoFar(health, verdict) + 1
   const needed =
     strikesNeeded[groupOf(verdict)] +
     (control === 'none' ? 2 : 0) +
@@ -350,7 +357,7 @@ function between(random: Random, min: number, max: number): number {
   return Math.round(min + random() * (max - min))
 }
 
-/** Moves a look to the end of the pin if it would be later: the state is open again from then on. */
+/** Moves a look to the end of the pin if it would be later: that look can change the state. */
 function beforeEndOfPin({ pinnedUntil }: SourceHealth, now: number, nextCheck: number): number {
   return pinnedUntil !== null && pinnedUntil > now ? Math.min(nextCheck, pinnedUntil) : nextCheck
 }

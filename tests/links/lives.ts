@@ -22,8 +22,8 @@ interface Period {
   /** The first day, and the day after the last. */
   readonly from: number
   readonly to: number
-  /** The sources of which the life tells, all of their host, or all hosts. */
-  readonly who: 'subjects' | 'host' | 'everything'
+  /** The subjects; or with them every second other source, or all others, or all other hosts. */
+  readonly who: 'subjects' | 'half' | 'host' | 'everything'
   readonly answer: Answer
   /** What a second question about the same source finds. */
   readonly witness: Answer
@@ -51,6 +51,10 @@ export interface Life {
   readonly days: number
   /** The states of each subject, one after the other, after `new`. */
   readonly states: readonly SourceState[]
+  /** Whether it depends on chance if a subject becomes suspect in between. */
+  readonly mayBeSuspect?: boolean
+  /** The most requests that the host may get from one day to another. */
+  readonly quiet?: { readonly from: number; readonly to: number; readonly requests: number }
   /** States that each subject must have on a day. */
   readonly on?: readonly {
     readonly day: number
@@ -79,6 +83,7 @@ export const lives: readonly Life[] = [
     checks: [100.5, 102.5, 104.5],
     days: 150,
     states: ['ok'],
+    quiet: { from: 100, to: 105, requests: 10 },
   },
   {
     ...simple,
@@ -90,11 +95,22 @@ export const lives: readonly Life[] = [
   },
   {
     ...simple,
+    name: 'half 401',
+    periods: [{ from: 100, to: 104, who: 'half', answer: 'unauthorized', witness: 'fine' }],
+    checks: [100.5, 102.6, 103.9],
+    checksAll: true,
+    days: 150,
+    states: ['ok'],
+    mayBeSuspect: true,
+  },
+  {
+    ...simple,
     name: 'captcha with 200',
     periods: [{ from: 100, to: 104, who: 'host', answer: 'html', witness: 'fine' }],
     checks: [100.5, 102.6, 103.9],
     days: 150,
     states: ['ok'],
+    quiet: { from: 100, to: 104, requests: 10 },
   },
   {
     ...simple,
@@ -105,7 +121,7 @@ export const lives: readonly Life[] = [
       { from: 100, to: forever, who: 'subjects', answer: 'not-found', witness: 'not-found' },
     ],
     checks: [],
-    days: 160,
+    days: 145,
     states: ['ok', 'suspect', 'closed'],
   },
   {
@@ -178,6 +194,7 @@ export const lives: readonly Life[] = [
     checks: [100.5],
     days: 200,
     states: ['ok', 'unreachable', 'ok'],
+    quiet: { from: 100, to: 160, requests: 20 },
     on: [
       { day: 111, state: 'ok' },
       { day: 122, state: 'unreachable' },
@@ -243,17 +260,20 @@ export function verdictOf(kind: Life['kind'], answer: Answer): Verdict {
   }
 }
 
+/** Sources as the periods of a life distinguish them. */
+export type Role = 'subject' | 'other in the half' | 'other' | 'other host'
+
+const affected: Record<Period['who'], readonly Role[]> = {
+  subjects: ['subject'],
+  half: ['subject', 'other in the half'],
+  host: ['subject', 'other in the half', 'other'],
+  everything: ['subject', 'other in the half', 'other', 'other host'],
+}
+
 /** Returns the answer to a question on a day. */
-export function answerOn(
-  { periods }: Life,
-  day: number,
-  who: 'subject' | 'other' | 'other-host',
-  isWitness: boolean,
-): Answer {
-  const scopes = { subject: ['subjects', 'host', 'everything'], other: ['host', 'everything'] }
-  const affecting: readonly string[] = who === 'other-host' ? ['everything'] : scopes[who]
+export function answerOn({ periods }: Life, day: number, role: Role, isWitness: boolean): Answer {
   const period = periods.find(
-    (one) => one.from <= day && day < one.to && affecting.includes(one.who),
+    ({ from, to, who }) => from <= day && day < to && affected[who].includes(role),
   )
   if (!period) return 'fine'
   return isWitness ? period.witness : period.answer

@@ -4,7 +4,7 @@ import { startLinkChecks } from '../../server/links/links.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { type Query, withDatabase } from '../support/invariants.ts'
 import { answerNamed, type HostAnswer } from './answers.ts'
-import { type Answer, answerOn, type Life } from './lives.ts'
+import { type Answer, answerOn, type Life, type Role } from './lives.ts'
 import { type HostFault, type ScriptDay, startWorld, type World } from './world.ts'
 
 // Plays the lives of sources through the real checker: with PostgreSQL, HTTP, TLS and the fake
@@ -12,19 +12,24 @@ import { type HostFault, type ScriptDay, startWorld, type World } from './world.
 
 /** Of the sources of a life so many at most: each look is several requests. */
 const maxSubjects = 120
-const maxOthers = 30
+const maxOthers = 40
 
 const dayMs = 24 * 3_600_000
 const startMs = Date.UTC(2026, 0, 1)
 
 interface LifeSource {
-  readonly who: 'subject' | 'other' | 'other-host'
+  readonly role: Role
   readonly host: string
   readonly url: string
 }
 
-/** Plays a life. Throws if a source ends in another way than it tells. Returns what was asked. */
-export async function playThroughWorld(life: Life, databaseUrl: string): Promise<string> {
+export interface PlayedLife {
+  readonly sources: number
+  readonly requests: number
+}
+
+/** Plays a life. Throws if a source ends in another way than it tells. */
+export async function playThroughWorld(life: Life, databaseUrl: string): Promise<PlayedLife> {
   let nowMs = startMs
   const clock = {
     now: () => nowMs,
@@ -49,7 +54,7 @@ export async function playThroughWorld(life: Life, databaseUrl: string): Promise
   try {
     return await withDatabase(databaseUrl, async (query) => {
       await insertSources(query, sources, startMs)
-      const subjects = sources.filter(({ who }) => who === 'subject')
+      const subjects = sources.filter(({ role }) => role === 'subject')
       const urlsOf = (all: readonly LifeSource[]) => all.map(({ url }) => url)
 
       async function runUntil(endMs: number): Promise<void> {
@@ -81,8 +86,7 @@ export async function playThroughWorld(life: Life, databaseUrl: string): Promise
 
       await assertHistories(query, life, sources)
       assertBudget(world, life)
-      const looks = world.requests.length
-      return `${sources.length} sources, ${looks} requests in ${life.days} days`
+      return { sources: sources.length, requests: world.requests.length }
     })
   } finally {
     await checks.stop()
@@ -94,24 +98,25 @@ export async function playThroughWorld(life: Life, databaseUrl: string): Promise
 /** Adds the sources of a life to the world, with what they answer. Returns them. */
 function addToWorld(world: World, life: Life): LifeSource[] {
   const { kind } = life
-  const counts = [
-    ['subject', Math.min(life.subjects, maxSubjects)],
-    ['other', Math.min(life.others, maxOthers)],
-    ['other-host', life.otherHosts],
-  ] as const
-  const sources = counts.flatMap(([who, count]) =>
-    Array.from({ length: count }, (_, number): LifeSource => {
-      const isElsewhere = who === 'other-host'
-      const host = isElsewhere ? `host${number}.example.org` : hostOf(kind)
-      const video = {
-        kind: isElsewhere ? ('file' as const) : kind,
-        id: `${who === 'subject' ? 'S' : 'T'}${String(number).padStart(10, '0')}`,
-        owner: who === 'subject' ? channel('owner') : channel(`other${number}`),
-        ...(hasHost(kind, isElsewhere) && { host }),
-      }
-      return { who, host, url: world.script(video, scriptOf(life, who, video.kind)) }
-    }),
-  )
+  const others = Math.min(life.others, maxOthers)
+  const roles: readonly Role[] = [
+    ...Array.from({ length: Math.min(life.subjects, maxSubjects) }, () => 'subject' as const),
+    ...Array.from({ length: others }, (_, index) =>
+      index % 2 === 0 ? ('other' as const) : ('other in the half' as const),
+    ),
+    ...Array.from({ length: life.otherHosts }, () => 'other host' as const),
+  ]
+  const sources = roles.map((role, number): LifeSource => {
+    const isElsewhere = role === 'other host'
+    const host = isElsewhere ? `host${number}.example.org` : hostOf(kind)
+    const video = {
+      kind: isElsewhere ? ('file' as const) : kind,
+      id: `T${String(number).padStart(10, '0')}`,
+      owner: channel(role === 'subject' ? 'owner' : `other${number}`),
+      ...((kind === 'file' || isElsewhere) && { host }),
+    }
+    return { role, host, url: world.script(video, scriptOf(life, role, video.kind)) }
+  })
   for (const { from, to, who, answer } of life.periods) {
     const fault = faults[answer]
     if (!fault) continue
@@ -124,7 +129,6 @@ function addToWorld(world: World, life: Life): LifeSource[] {
 
 const hostOf = (kind: Life['kind']) =>
   kind === 'youtube' ? 'www.youtube.com' : 'files.example.org'
-const hasHost = (kind: Life['kind'], isElsewhere: boolean) => kind === 'file' || isElsewhere
 const channel = (name: string) => `UC${name.padEnd(22, '0')}`
 
 /** What a host does to every request, where that is no answer. */
@@ -151,11 +155,11 @@ const named: Readonly<Record<Life['kind'], Readonly<Partial<Record<Answer, strin
 }
 
 /** Returns what a source answers from which day on. */
-function scriptOf(life: Life, who: LifeSource['who'], kind: Life['kind']): ScriptDay[] {
+function scriptOf(life: Life, role: Role, kind: Life['kind']): ScriptDay[] {
   const days = new Set([0, ...life.periods.flatMap(({ from, to }) => [from, to])])
   return [...days].filter(Number.isFinite).map((fromDay) => {
-    const answer = answerOn(life, fromDay, who, false)
-    const witness = answerOn(life, fromDay, who, true)
+    const answer = answerOn(life, fromDay, role, false)
+    const witness = answerOn(life, fromDay, role, true)
     return { fromDay, answer: composed(kind, answer, witness) }
   })
 }
@@ -267,10 +271,10 @@ async function assertHistories(
   const allowed = new Set<string>(
     life.periods.some(({ who }) => who !== 'subjects') ? life.states : ['ok'],
   )
-  for (const { who, host, url } of sources) {
+  for (const { role, url } of sources) {
     const row = found.get(url)
     assert.ok(row)
-    if (who === 'subject' && host === hostOf(life.kind)) {
+    if (role === 'subject') {
       assert.deepEqual(row.states, expected, url)
       assert.equal(row.state, life.states.at(-1), url)
     } else for (const state of row.states) assert.ok(allowed.has(state), `${url} became ${state}`)
