@@ -34,6 +34,7 @@ const entries: readonly (readonly [name: string, command: string, needs?: 'talks
   ['faults of the cluster', 'npm run faults -- cluster'],
   ['upgrade', 'npm run upgrade'],
   ['follow', 'npm run follow'],
+  ['links', 'npm run links'],
   ['browser', `npm run with-talks -- ${talks} 'npm run browser'`, 'talks'],
   ['match', 'npm run match'],
   ['decisions of matches', 'MATCH_SEQUENCES=1000 npm test -- /match-decisions.test'],
