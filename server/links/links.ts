@@ -30,7 +30,7 @@ import { pin, publicState, type SourceHealth, type StateChange, unpin } from './
 // Entry point of links: the sources of talks, whether they are still there, and the copies that may
 // replace them (replacements/).
 
-export { type CheckOptions, startLinkChecks } from './check-due.ts'
+export { startLinkChecks } from './check-due.ts'
 export {
   type ExaminedPage,
   readExaminedSources,
@@ -89,7 +89,7 @@ export async function listSources(
 }
 
 /** Reads a source. Throws `not-found` if there is none. */
-export async function readSource(db: Db, id: number, role: Role): Promise<Source> {
+async function readSource(db: Db, id: number, role: Role): Promise<Source> {
   const source = await queries.findSource(db, id, readerOf(role))
   if (!source) throw notFound()
   return source
