@@ -18,7 +18,7 @@ const QualityRule = Type.Object(
       Type.Literal(false, {
         description:
           'Only present if the count is an estimate: above 10,000, or for `one-host` in an archive ' +
-          'of more than 50,000 talks',
+          'of more than 12,000 talks',
       }),
     ),
     records: Type.String({ description: 'URL of the findings' }),

@@ -24,6 +24,7 @@ import { demo } from './demo/demo.ts'
 import { doctorCommands } from './doctor/command.ts'
 import { exportCommands } from './exports/command.ts'
 import { importCommands, importSteps } from './imports/cli/command.ts'
+import { linkCommands } from './links/command.ts'
 import { matchCommand } from './matches/command.ts'
 import { mirrorCommands } from './mirror/command.ts'
 import { findSource } from './mirror/mirror.ts'
@@ -217,6 +218,11 @@ token
 
 importCommands(program, { config: () => readConfig(process.env), withPool, say })
 matchCommand(program, { config: () => readConfig(process.env), withPool, say }, importSteps)
+linkCommands(
+  program,
+  { config: () => readConfig(process.env), withPool, say },
+  importSteps.commandOrigin,
+)
 exportCommands(program, { config: () => readConfig(process.env), withPool, say })
 mirrorCommands(program, { config: () => readConfig(process.env), withPool, say })
 accessCommands(program, { config: () => readConfig(process.env), withPool, say }, operator)

@@ -12,6 +12,8 @@ import {
 
 const firstBatch = 200
 const maxBatch = 50_000
+/** Talks that are scanned for the count: a few more than findings are counted. */
+const sampleSize = 12_000
 
 /** Finds talks that one operator has, ordered by id. */
 export async function findSingleOperator(
@@ -30,8 +32,8 @@ export async function findSingleOperator(
 }
 
 /**
- * Counts talks that one operator has. If there are more talks than one batch, or more findings than
- * `maxCount`, the count is an estimate: their share in the first talks.
+ * Counts talks that one operator has. In an archive of more than 12,000 talks the count is an
+ * estimate: their share in the first talks.
  */
 export async function countSingleOperator(
   db: Db,
@@ -40,9 +42,9 @@ export async function countSingleOperator(
   const { scanned, ids } = await scanSingleOperator(db, {
     way: 'next',
     after: undefined,
-    size: maxBatch,
+    size: sampleSize,
   })
-  if (scanned < maxBatch && ids.length <= maxCount) return { count: ids.length, isExact: true }
+  if (scanned < sampleSize && ids.length <= maxCount) return { count: ids.length, isExact: true }
   const talks = Math.max(scanned, await estimateLiveRecords(db))
   return { count: Math.round((ids.length / scanned) * talks), isExact: false }
 }

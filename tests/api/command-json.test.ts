@@ -3,7 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { Import, Match, Person, SignInUrl, validationErrors } from '@talkshelf/contract'
+import {
+  AtRiskReport,
+  Import,
+  Match,
+  Person,
+  SignInUrl,
+  Source,
+  validationErrors,
+} from '@talkshelf/contract'
 import Type, { type TSchema } from 'typebox'
 import { findPrograms } from '../../server/platform/db/programs.ts'
 import { program } from '../../server/program.ts'
@@ -26,6 +34,9 @@ writeFileSync(
 )
 writeFileSync(path('schedule.json'), scheduleJson(talks))
 writeFileSync(path('playlist.json'), playlistJson(videos))
+
+await archive.make({ source_url: 'https://videos.example/1.mp4' })
+await withDatabase(archive.databaseUrl, (query) => query(`update source set state = 'gone'`))
 
 const time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$' })
 const maybe = (schema: TSchema) => Type.Union([schema, Type.Null()])
@@ -136,6 +147,28 @@ const steps: Record<string, Step | readonly Step[]> = {
       exact,
     ),
   },
+  'links list': {
+    args: [],
+    schema: Type.Array(
+      Type.Object({
+        ...Source.properties,
+        evidence: maybe(text),
+        next_check: text,
+        checks: Type.Array(Type.Object({ at: text, verdict: text })),
+        talks: Type.Array(Type.Object({ id: count, title: text }), { minItems: 1 }),
+      }),
+      { minItems: 1 },
+    ),
+  },
+  'links check': { args: ['1'], schema: Type.Array(Source, { minItems: 1 }) },
+  'links report': { args: [], schema: AtRiskReport },
+  'links pin': [
+    { args: ['1', '--state', 'ok', '--until', '2999-12-31'], schema: Source },
+    {
+      args: ['videos.example', '--end'],
+      schema: Type.Object({ host: Type.Literal('videos.example'), pinned: count }, exact),
+    },
+  ],
   doctor: {
     args: [],
     schema: Type.Array(Type.Object({ check: text, state: text, detail: text }, exact)),
