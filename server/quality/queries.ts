@@ -172,7 +172,10 @@ export function findSources(db: Db, rule: SourceRule, slice: FindingSlice): Prom
 
 const openReplacements = sql`
   from replacement
-  join video on video.id = merge_target(replacement.video_id) and video.taken_down is null
+  join video as own on own.id = replacement.video_id
+  join video
+    on video.id = case when own.merged_into is null then own.id else merge_target(own.id) end
+       and video.taken_down is null
   where replacement.state = 'open'`
 
 /** Finds records for which a copy waits for a decision, ordered by the id of the copy. */
@@ -300,17 +303,18 @@ export async function countFindings(db: Db, rule: CountedRule, limit: number): P
     Count,
     sql`select count(*)
         from (
-          ${selectFindings(rule)}
+          ${selectFindings(rule, limit)}
           limit ${limit}::integer
         ) as counted`,
   )
   return row.count
 }
 
-function selectFindings(rule: CountedRule): Sql {
+function selectFindings(rule: CountedRule, limit: number): Sql {
   if (rule.finds === 'spellings') return selectSpellings(rule, empty, empty, empty)
   if (rule.finds === 'same') return selectDuplicates(rule, empty, empty, empty)
-  if (rule.finds === 'sources') return selectSources(rule, empty, empty, empty)
+  if (rule.finds === 'sources')
+    return selectSources(rule, empty, empty, sql`limit ${limit}::integer`)
   if (rule.finds === 'replacements') return sql`select ${openReplacements}`
   return sql`select from video where ${isChecked} and ${raw(ruleColumn(rule))}`
 }

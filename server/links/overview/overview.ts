@@ -13,10 +13,12 @@ import {
 export const unhealthyStates = ['suspect', ...unavailableStates] as const
 
 const maxHosts = 50
+/** If there are more, hosts are counted among these. */
+const maxCounted = 50_000
 
 /** Lists the hosts with the most sources that are not well. */
 export function readUnhealthyHosts(db: Db): Promise<UnhealthyHost[]> {
-  return listUnhealthyHosts(db, maxHosts)
+  return listUnhealthyHosts(db, maxHosts, maxCounted)
 }
 
 export interface ExaminedPage {

@@ -50,13 +50,7 @@ export interface ExaminedFilter {
 }
 
 /** Each state is read in the order of its index, so that a page reads few rows of any archive. */
-function unhealthySources({ states, host, event, after, limit }: ExaminedFilter): Sql {
-  const ofEvent = sql`
-    and source.id in (
-      select source_id
-      from video
-      join video_source on video_id = video.id
-      where category_id = ${event}::bigint)`
+function unhealthySources({ states, host, after, limit }: ExaminedFilter): Sql {
   return sql`
     select source.*
     from unnest(${[...states]}::text[]) as wanted (state)
@@ -68,11 +62,22 @@ function unhealthySources({ states, host, event, after, limit }: ExaminedFilter)
         and source.id > ${after}::bigint
         and ${hasTalk}
         ${host === undefined ? empty : sql`and source.host = ${host}`}
-        ${event === undefined ? empty : ofEvent}
       order by source.id
       limit ${limit}::integer
     ) as source`
 }
+
+const sourcesOfEvent = ({ states, host, event, after }: ExaminedFilter): Sql => sql`
+  select distinct on (source.id) source.*
+  from video
+  join video_source on video_id = video.id
+  join source on source.id = source_id
+  where category_id = ${event}::bigint
+    and taken_down is null
+    and merged_into is null
+    and source.state = any (${[...states]}::text[])
+    and source.id > ${after}::bigint
+    ${host === undefined ? empty : sql`and source.host = ${host}`}`
 
 const sourcesOfTalk = (talk: number, after: number): Sql => sql`
   select source.*
@@ -80,9 +85,14 @@ const sourcesOfTalk = (talk: number, after: number): Sql => sql`
   join source on source.id = source_id
   where video_id = ${talk}::bigint and source.id > ${after}::bigint`
 
+function selectExamined(filter: ExaminedFilter): Sql {
+  if (filter.talk !== undefined) return sourcesOfTalk(filter.talk, filter.after)
+  return filter.event === undefined ? unhealthySources(filter) : sourcesOfEvent(filter)
+}
+
 /** Lists sources that are not well, or those of a record, with what their checks found. */
 export function listExaminedSources(db: Db, filter: ExaminedFilter) {
-  const { talk, after, limit } = filter
+  const { limit } = filter
   return many(
     db,
     ExaminedSource,
@@ -96,8 +106,7 @@ export function listExaminedSources(db: Db, filter: ExaminedFilter) {
                             'verdict', look ->> 'verdict')
                    from jsonb_array_elements(source.health -> 'looks') as look
                  ) as checks
-          from (${talk === undefined ? unhealthySources(filter) : sourcesOfTalk(talk, after)})
-            as source
+          from (${selectExamined(filter)}) as source
           order by source.id
           limit ${limit}::integer
         ) as found
@@ -125,8 +134,8 @@ const UnhealthyHost = Type.Object({
 })
 export type UnhealthyHost = Static<typeof UnhealthyHost>
 
-/** Lists the hosts with the most sources that are not well. */
-export function listUnhealthyHosts(db: Db, limit: number) {
+/** Lists the hosts with the most sources that are not well, among the first ones. */
+export function listUnhealthyHosts(db: Db, limit: number, maxSources: number) {
   const count = (states: readonly SourceState[]) =>
     sql`count(*) filter (where state = any (${[...states]}::text[]))::integer`
   return many(
@@ -140,8 +149,12 @@ export function listUnhealthyHosts(db: Db, limit: number) {
         from (
           select host, ${count(['suspect'])} as suspect, ${count(['unreachable'])} as unreachable,
                  ${count(limitedStates)} as limited, ${count(awayStates)} as away
-          from source
-          where ${isUnhealthy} and ${hasTalk}
+          from (
+            select host, state
+            from source
+            where ${isUnhealthy} and ${hasTalk}
+            limit ${maxSources}::integer
+          ) as source
           group by host
           order by count(*) desc, host
           limit ${limit}::integer

@@ -39,9 +39,9 @@ const ReplacementRow = Type.Object({
 const effect = sql`
   case
     when exists (select
-                 from video_source as own
-                 join source as known on known.id = own.source_id
-                 where own.video_id = video.id and known.key = replacement.key) then 'nothing'
+                 from video_source as used
+                 join source as known on known.id = used.source_id
+                 where used.video_id = video.id and known.key = replacement.key) then 'nothing'
     when source_key(video.source_url) = source.key
          and source.state = any (${[...movedStates]}::text[]) then 'replaces'
     else 'adds'
@@ -56,7 +56,10 @@ const columns = sql`
 const joined = sql`
   replacement
   join source on source.id = source_id
-  join video on video.id = merge_target(replacement.video_id) and video.taken_down is null`
+  join video as own on own.id = replacement.video_id
+  join video
+    on video.id = case when own.merged_into is null then own.id else merge_target(own.id) end
+       and video.taken_down is null`
 
 /** Finds a replacement. */
 export function findReplacement(db: Db, id: number): Promise<Replacement | undefined> {
@@ -80,7 +83,7 @@ function matching({ state, video, events }: ReplacementFilter): Sql {
       select merge_target(${video}::bigint)
       union all
       select merged_videos(merge_target(${video}::bigint)))`
-  const ofEvents = sql`and category_id = any (${events}::bigint[])`
+  const ofEvents = sql`and video.category_id = any (${events}::bigint[])`
   return sql`
     replacement.state = ${state}
     ${video === undefined ? empty : ofVideo}
