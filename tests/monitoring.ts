@@ -40,6 +40,7 @@ const withoutData: Readonly<Record<string, string>> = {
   TalkshelfErrors: 'no response has a status of 5xx',
   TalkshelfFollowedSourcesFailing: 'the metric has only states that a source is in',
   TalkshelfFollowedSourcesLate: 'the metric exists only while a source is due',
+  TalkshelfVideosLost: 'it is compared with the day before',
 }
 
 interface Panel {
@@ -138,6 +139,8 @@ async function startEverything(
       EDGE: `varnish:http://127.0.0.1:${edgePort}`,
       EDGE_URL: `http://127.0.0.1:${edgePort}`,
       EDGE_TOKEN: edgeToken,
+      CHECK_LINKS: 'on',
+      PUBLIC_URL: 'https://talks.example.org',
       MAINTENANCE_HOURS: '24',
       METRICS_TOKEN: metricsToken,
       REPLICA_URLS: replica.url('talkshelf', 'talkshelf'),
@@ -164,6 +167,10 @@ async function startEverything(
   await send('POST', 'followed-source', { url: `http://127.0.0.1:${port}/`, options: followed })
   const { webhook } = await send('POST', 'webhook', { url: receiver.url })
   await send('POST', `webhook/${webhook.id}/ping`)
+  const { id } = await archive.make({ source_url: 'https://videos.example.org/gone.mp4' })
+  const { results } = await send('GET', `video/${id}/sources`)
+  const pin = { state: 'gone', until: '2999-12-31' }
+  await send('PATCH', `source/${results[0].id}`, { pin })
   return { archive, postgres, stopArchive }
 }
 

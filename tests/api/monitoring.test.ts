@@ -21,6 +21,8 @@ const archive = await startArchive({
   SNAPSHOT_DIR: snapshots,
   SNAPSHOT_HOUR: '0',
   REPLICA_URLS: 'postgres://nobody@127.0.0.1:1/none',
+  CHECK_LINKS: 'on',
+  PUBLIC_URL: 'https://talks.example.org',
 })
 await archive.make()
 await until('a snapshot and the maintenance', async () => {
