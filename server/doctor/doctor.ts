@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { type Config, parseReplicaUrls } from '../config.ts'
+import { countPausedHosts, oldestDueSeconds } from '../links/links.ts'
 import type { Db } from '../platform/db/db.ts'
 import { schemaStatus } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
@@ -32,6 +33,7 @@ const maxReplayMs = 2000
 const minFreeBytes = 1 << 30
 const maxArchiveSeconds = 600
 const maxBehindBytes = 100e6
+const maxDueSeconds = 3 * 86_400
 /** A host of thumbnails. Only its address is looked up. */
 const exampleHost = 'i.ytimg.com'
 const maxLookupMs = 5000
@@ -56,9 +58,10 @@ export async function* examine(config: Config, options: DoctorOptions): AsyncGen
 }
 
 async function* checkDatabase(
-  { DATABASE_URL: url }: Config,
+  config: Config,
   { environment, schemaFolder }: DoctorOptions,
 ): AsyncGenerator<Finding> {
+  const url = config.DATABASE_URL
   const pool = openPool({
     ...{ url, connections: 1, lookupConnections: 1, searchConnections: 1 },
     applicationName: 'talkshelf doctor',
@@ -87,6 +90,7 @@ async function* checkDatabase(
       : ok('Schema', `${current}`)
     yield* checkDurability(pool)
     yield checkPrograms(major, environment)
+    if (!isPending) yield await checkLinks(pool, config)
   } catch (error) {
     yield failure('PostgreSQL', describeFailure(((error as Error).cause ?? error) as Error))
   } finally {
@@ -101,6 +105,21 @@ function describeFailure({ message, code }: Error & { readonly code?: unknown })
     ? 'Something accepts connections at DATABASE_URL and closes them at once. In a cluster, no ' +
         'host leads now: run patronictl list there'
     : `Not reached: ${message}. Check DATABASE_URL`
+}
+
+/** Checks whether it is noticed that videos are gone. */
+async function checkLinks(db: Db, { CHECK_LINKS, YOUTUBE_KEY }: Config): Promise<Finding> {
+  if (CHECK_LINKS === 'off')
+    return ok('Links', 'Not checked: set CHECK_LINKS=on to notice videos that are gone')
+  const due = await oldestDueSeconds(db)
+  if (due > maxDueSeconds)
+    return warning(
+      'Links',
+      `Sources have been due for ${Math.floor(due / 86_400)} days: is 'talkshelf serve' running ` +
+        `with CHECK_LINKS=on?${YOUTUBE_KEY === '' ? ' YOUTUBE_KEY makes it faster' : ''}`,
+    )
+  const paused = await countPausedHosts(db)
+  return ok('Links', `Checked${paused > 0 ? `; hosts that refuse and are paused: ${paused}` : ''}`)
 }
 
 /** Checks that what is written survives a crash; in a cluster, also the loss of a machine. */

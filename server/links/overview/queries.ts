@@ -67,15 +67,20 @@ function unhealthySources({ states, host, after, limit }: ExaminedFilter): Sql {
     ) as source`
 }
 
+/** Live talks and others have an index each. */
 const sourcesOfEvent = ({ states, host, event, after }: ExaminedFilter): Sql => sql`
   select distinct on (source.id) source.*
-  from video
-  join video_source on video_id = video.id
+  from (select id from live_video where category_id = ${event}::bigint
+        union all
+        select id
+        from video
+        where category_id = ${event}::bigint
+          and (state <> 1 or taken_down is not null)
+          and taken_down is null
+          and merged_into is null) as talk
+  join video_source on video_id = talk.id
   join source on source.id = source_id
-  where category_id = ${event}::bigint
-    and taken_down is null
-    and merged_into is null
-    and source.state = any (${[...states]}::text[])
+  where source.state = any (${[...states]}::text[])
     and source.id > ${after}::bigint
     ${host === undefined ? empty : sql`and source.host = ${host}`}`
 
