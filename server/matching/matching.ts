@@ -2,6 +2,7 @@
 // Pure functions; docs/matching.md explains the rules and how well they work.
 
 export type { Decision, MatchInput, Recording, ScheduledTalk } from './input.ts'
+export { titleLikeness } from './likeness.ts'
 export { measuredShares } from './limits.ts'
 export { type MatchResult, matchTalks, type TalkRow } from './match.ts'
 export { titleFingerprint } from './words.ts'

@@ -13,6 +13,7 @@ import {
   restoreEntities,
 } from '../../entities/entities.ts'
 import { writeFacts } from '../../facts/facts.ts'
+import { proposeReplacement } from '../../links/links.ts'
 import type { Db } from '../../platform/db/db.ts'
 import {
   advanceVideoIds,
@@ -24,7 +25,7 @@ import {
 import { writeEdits } from '../edit/apply-edit.ts'
 import type { ImportNote } from '../item.ts'
 import { namesOfItems, type PlannedItem, planItems, writtenFields } from './decide.ts'
-import type { IncomingItem } from './identity.ts'
+import { type IncomingItem, sourceUrlOf } from './identity.ts'
 import { refusedRow } from './plan.ts'
 import {
   advanceImport,
@@ -171,6 +172,7 @@ async function writeRows(
   const outcomes = new Map(
     planned.map((item) => [item.incoming.position, outcomeOf(item, written, factRevisions)]),
   )
+  for (const item of planned) await proposeCopy(tx, job, item)
   await saveOutcomes(
     tx,
     job.id,
@@ -184,6 +186,23 @@ async function writeRows(
   for (const item of planned)
     if (item.create?.kept?.takenDown) await redactRows(tx, idOf(item, written) as number)
   return [...written.values()].map(({ id }) => id)
+}
+
+/** Proposes the video of a talk that may be a copy of a lost one, if that was not decided. */
+async function proposeCopy(
+  tx: Db,
+  { id }: ImportJob,
+  { lost, incoming: { item } }: PlannedItem,
+): Promise<void> {
+  if (!lost) return
+  const { title } = item.fields
+  await proposeReplacement(tx, {
+    source: lost.source_id,
+    video: lost.id,
+    url: sourceUrlOf(item.fields),
+    finder: 'import',
+    evidence: `Import ${id} has “${title}” with the same length at this URL`,
+  })
 }
 
 /**

@@ -61,6 +61,8 @@ export interface PlannedItem {
   readonly otherStates?: readonly OtherState[]
   /** The empty cells that are ignored although the record has a value. */
   readonly ignoredCells?: number
+  /** The record whose lost video the talk may be a copy of, if that is asked. */
+  readonly lost?: ItemMatch['lost']
   /** Refused for a reason that no correction of the talk removes. */
   readonly isFinal?: boolean
   /** Refused because the record was taken down: nothing of the talk is stored. */
@@ -152,7 +154,8 @@ function planNew(
   const base = { incoming, videoId: null, changes: {}, previousState: undefined }
   if (match.question && incoming.decision?.same !== false) {
     const question = { kind: 'question' as const, field: 'title', detail: match.question }
-    return { ...base, verdict: 'conflict', notes: [...notesOfRecord(item), question] }
+    const notes = [...notesOfRecord(item), question]
+    return { ...base, verdict: 'conflict', notes, lost: match.lost }
   }
   // A record that gets a new id is a new record, except that it stays taken down.
   const kept = match.canKeepId || item.kept?.takenDown ? item.kept : undefined
@@ -212,7 +215,7 @@ interface MergeBase {
 
 function planChange(
   incoming: IncomingItem,
-  { previousState: ownState, others, exported, notes }: ItemMatch,
+  { previousState: ownState, others, exported, notes, replacesVideo }: ItemMatch,
   fieldsOfFile: RecordFields,
   { row, facts: factsBefore, imported }: CurrentRecord,
   { lookup, previousLookup, previousState, state }: MergeBase,
@@ -233,7 +236,11 @@ function planChange(
     fields,
     previousState,
     previousLookup,
-    { take: decision?.take, imported, replacesImports: item.replacesImports },
+    {
+      take: [...(decision?.take ?? []), ...(replacesVideo ? ['source_url'] : [])],
+      imported,
+      replacesImports: item.replacesImports,
+    },
   )
   const hasNewFacts = JSON.stringify(facts) !== JSON.stringify(factsBefore)
   if (hasNewFacts && hasTooManyFacts(facts)) return refusal(incoming, tooManyFacts)

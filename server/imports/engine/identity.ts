@@ -1,5 +1,6 @@
 import { maxImportedId } from '@talkshelf/contract'
 import type { NameLookup } from '../../entities/entities.ts'
+import { titleLikeness } from '../../matching/matching.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { foldText } from '../../platform/text/fold.ts'
 import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
@@ -15,19 +16,28 @@ import {
   findBySource,
   findByTitle,
   findKeysOfRecords,
+  findLostTalks,
   findSourceStates,
   findTakenDownKeys,
   findVersionsAt,
+  type LostTalk,
   type SourceRecord,
 } from './queries.ts'
 
 // Finds the record of an imported talk: by its id here, by the key that its source has for it, or
-// by the video on its host. If only title, speakers and category match, an editor decides.
+// by the video on its host. If only title, speakers and category match, an editor decides; also if
+// the video of a record is lost and the item may be a copy of it.
 
 /** Ids of records start at 1. */
 const noId = 0
 const maxTitleLength = 255
 const maxUrlLength = 2048
+
+/** A copy has a title as alike as this, and nearly the same length. */
+const minLikeness = 0.9
+const maxDifferenceSeconds = 30
+/** Talks that are compared with the items of a batch. */
+const maxLostTalks = 2000
 
 /** A talk of an import, with its position in it. */
 export interface IncomingItem {
@@ -57,6 +67,10 @@ export interface ItemMatch {
   readonly mergedInto?: number
   /** Asks an editor whether the talk is a record that resembles it. */
   readonly question?: string | undefined
+  /** The question is about this record, whose video is lost: the item has a copy. */
+  readonly lost?: LostTalk | undefined
+  /** The video of the matching record is lost: that of the item takes its place. */
+  readonly replacesVideo?: true
 }
 
 export interface ImportSource {
@@ -89,6 +103,7 @@ export async function matchItems(
   lookup: NameLookup,
 ): Promise<ItemMatch[]> {
   const candidates = await findCandidates(db, source, items, fields)
+  const lost = await findLostCandidates(db, source, candidates, fields, lookup)
   // Two talks of a file are two records, even if both are in one video.
   const claimed = new Set<number>()
   const keys = new Set(items.map(({ key }) => key))
@@ -98,7 +113,7 @@ export async function matchItems(
       fields[index] as ItemFields,
       candidates[index] as Candidates,
       lookup,
-      { claimed, keys },
+      { claimed, keys, lost },
     )
     if (match.id !== undefined) claimed.add(match.id)
     return match
@@ -160,6 +175,57 @@ async function findCandidates(
   }))
 }
 
+/**
+ * Finds the records with lost videos that items may have copies of: in the events of items that no
+ * record has.
+ */
+async function findLostCandidates(
+  db: Db,
+  source: ImportSource,
+  candidates: readonly Candidates[],
+  fields: readonly ItemFields[],
+  lookup: NameLookup,
+): Promise<readonly LostTalk[]> {
+  const events = fields.flatMap((item, index) => {
+    const { chosen, withKey, withVideo } = candidates[index] as Candidates
+    const isKnown = chosen || withKey || withVideo.length > 0
+    return isKnown || !hasLength(item) ? [] : (eventOf(item, lookup) ?? [])
+  })
+  if (events.length === 0) return []
+  return findLostTalks(db, source, [...new Set(events)], maxLostTalks)
+}
+
+const eventOf = ({ category }: ItemFields, lookup: NameLookup) =>
+  lookup.category.get(category as string)?.id
+
+const hasLength = (item: ItemFields): item is ItemFields & { duration: number } =>
+  typeof item.duration === 'number' && sourceUrlOf(item) !== ''
+
+/** Finds the record with a lost video that an item is most likely a copy of. */
+function findLost(
+  lost: readonly LostTalk[],
+  item: ItemFields,
+  lookup: NameLookup,
+  isPossible: (talk: LostTalk) => boolean,
+): LostTalk | undefined {
+  if (!hasLength(item)) return undefined
+  const event = eventOf(item, lookup)
+  const speakers = Array.isArray(item.speakers) ? item.speakers.filter(isText) : []
+  const difference = (talk: LostTalk) => Math.abs(talk.duration - item.duration)
+  const [best] = lost
+    .filter((talk) => talk.category_id === event && difference(talk) <= maxDifferenceSeconds)
+    .filter(isPossible)
+    .map((talk) => {
+      const context = [talk.event, ...talk.speakers, ...speakers]
+      return { talk, likeness: titleLikeness(talk.title, titleOf(item), context) }
+    })
+    .filter(({ likeness }) => likeness >= minLikeness)
+    .sort((a, b) => b.likeness - a.likeness || difference(a.talk) - difference(b.talk))
+  return best?.talk
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
 /** Finds what the other sources of joined talks have under their keys. */
 async function findOtherRecords(
   db: Db,
@@ -191,7 +257,11 @@ function matchItem(
   fields: ItemFields,
   { chosen, withId, exported, withKey, withOtherKey, withVideo, withTitle }: Candidates,
   lookup: NameLookup,
-  batch: { readonly claimed: ReadonlySet<number>; readonly keys: ReadonlySet<string> },
+  batch: {
+    readonly claimed: ReadonlySet<number>
+    readonly keys: ReadonlySet<string>
+    readonly lost: readonly LostTalk[]
+  },
 ): ItemMatch {
   const { claimed } = batch
   // A record that the source has under another key is another of its talks.
@@ -247,14 +317,30 @@ function matchItem(
         row.keys.every((other) => isDerivedKey(other) && !batch.keys.has(other)) &&
         haveSimilarNames(row.speakers, fields.speakers),
     )
+  const lost = findLost(
+    batch.lost,
+    fields,
+    lookup,
+    ({ id, keys, is_in_file: isInFile }) =>
+      !claimed.has(id) && !isInFile && keys.every((other) => !batch.keys.has(other)),
+  )
+  if (lost && decision?.same === true) return { ...matched(lost.id), replacesVideo: true }
   if (similar && decision?.same === true) return matched(similar.id)
   const idProblem = idProblemOf(item.id ?? noId, withId)
   return {
     ...unmatched,
     canKeepId: idProblem === undefined,
     notes: idProblem === undefined ? [] : [{ kind: 'dropped', field: 'id', detail: idProblem }],
-    question: similar && questionAbout(similar, fields, lookup),
+    question: lost ? questionAboutLost(lost) : similar && questionAbout(similar, fields, lookup),
+    lost,
   }
+}
+
+function questionAboutLost({ id, title }: LostTalk): string {
+  return (
+    `The video of record ${id}, “${title}”, is gone. This one has the same length and a title like ` +
+    'it. Is it the same talk, and replaces its video?'
+  )
 }
 
 function questionAbout(

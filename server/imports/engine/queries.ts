@@ -1,9 +1,10 @@
-import type {
-  EditOperation,
-  ImportAdditions,
-  importStates,
-  importVerdicts,
-  WarningCode,
+import {
+  awayStates,
+  type EditOperation,
+  type ImportAdditions,
+  type importStates,
+  type importVerdicts,
+  type WarningCode,
 } from '@talkshelf/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
@@ -1328,6 +1329,79 @@ export function findByTitle(
         join live_video as video
           on fold(video.title) collate "C" = fold(incoming.title) collate "C"
         order by index, video.id`,
+  )
+}
+
+const LostTalk = Type.Object({
+  id: Type.Integer(),
+  category_id: Type.Integer(),
+  event: Type.String(),
+  title: Type.String(),
+  duration: Type.Integer(),
+  speakers: Type.Array(Type.String()),
+  /** The source of its video. */
+  source_id: Type.Integer(),
+  keys: Type.Array(Type.String()),
+  is_in_file: Type.Boolean(),
+})
+export type LostTalk = Static<typeof LostTalk>
+
+/** The video is not there any more, or its host does not answer. */
+const lostStates: readonly string[] = [...awayStates, 'moved', 'unreachable']
+
+/**
+ * Finds live records of these categories that have videos, all of them lost. `keys` are those that
+ * this source has for the record.
+ */
+export function findLostTalks(
+  db: Db,
+  { id, source }: { readonly id: number | undefined; readonly source: string },
+  categories: readonly number[],
+  limit: number,
+) {
+  const hasSource = (condition: Sql) => sql`
+    exists (select
+            from video_source
+            join source on source.id = source_id
+            where video_id = video.id and ${condition})`
+  const isLost = sql`source.state = any (${[...lostStates]}::text[])`
+  return many(
+    db,
+    LostTalk,
+    sql`select video.id, category_id, category.title as event, video.title, duration,
+               array(
+                 select name
+                 from unnest(speaker_ids) with ordinality as given (id, place)
+                 join speaker using (id)
+                 order by place
+               ) as speakers,
+               (select source_id
+                from video_source
+                join source on source.id = source_id
+                where video_id = video.id
+                order by key = source_key(source_url) desc nulls last, source_id
+                limit 1) as source_id,
+               array(
+                 select key
+                 from source_record
+                 where source_record.video_id = video.id and source_record.source = ${source}
+               ) as keys,
+               exists (
+                 select
+                 from source_record
+                 join import_row using (key)
+                 where source_record.video_id = video.id
+                   and source_record.source = ${source}
+                   and import_row.import_id = ${id}::bigint
+               ) as is_in_file
+        from live_video as video
+        join category on category.id = category_id
+        where category_id = any (${categories}::bigint[])
+          and duration is not null
+          and ${hasSource(isLost)}
+          and not ${hasSource(sql`not ${isLost}`)}
+        order by video.id
+        limit ${limit}::integer`,
   )
 }
 
