@@ -72,6 +72,8 @@ for (const answer of hostAnswers)
     const asked = world.requests.slice(first)
     assert.equal(asked[0]?.host, answer.isByKey ? 'www.googleapis.com' : source.host)
     assert.ok(asked.every((request) => request.userAgent === userAgent))
+    for (const { method, range } of asked)
+      assert.equal(range, answer.kind === 'file' && method === 'GET' ? 'bytes=0-1' : undefined)
     // Redirects are part of one request. A loop has five of them.
     const direct = asked.filter(({ host, path }) => isAskedFor(video, host, path))
     assert.ok(direct.length <= 2 || answer.name.endsWith('redirect loop'), `${direct.length}`)
@@ -128,6 +130,31 @@ for (const fault of faults)
       assertClean(result)
     }
   })
+
+test('a redirect to a host that fails is the fault of the host only if it is the same', async () => {
+  const failing = 'failing.example.org'
+  world.hostDays(failing, [{ fromDay: 0, fault: 'expired-certificate' }])
+  for (const kind of ['file', 'page'] as const)
+    for (const [host, verdict] of [
+      [failing, 'refused'],
+      [`www.${failing}`, 'refused'],
+      ['other.example.org', 'odd'],
+    ] as const) {
+      const url = `http://${host}/{id}${kind === 'file' ? '.mp4' : ''}`
+      const { source } = play({
+        name: 'redirect to a failing host',
+        kind,
+        source: url,
+        replies: { [url]: { status: 301, headers: { location: `https://${failing}/{id}` } } },
+        verdict,
+        witness: verdict,
+        documentedIn: 'RFC 9110',
+      })
+      const result = await look(ask, source)
+      assert.equal(result.verdict, verdict, `${host}: ${result.evidence}`)
+      assertClean(result)
+    }
+})
 
 const slow = [
   'never answers',

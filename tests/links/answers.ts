@@ -525,6 +525,11 @@ const archiveItem = (more: object = {}) =>
     metadata: { identifier: '{id}', title: 'A talk', uploader: '{owner}@example.org' },
     ...more,
   })
+/** More than is read; the file may be in the part that is not. */
+const longItem = json(200, {
+  files: Array.from({ length: 2000 }, (_, index) => ({ name: `picture ${index}.jpg`, size: '1' })),
+  metadata: { title: 'A talk' },
+})
 const node = (path: string) => redirect(302, `https://ia800000.us.archive.org/1/items/${path}`)
 const archiveClient = 'jjjake/internetarchive: internetarchive/item.py'
 const withFile = 'https://archive.org/download/{id}/day%201%2F{id}%20(final).mp4'
@@ -546,6 +551,9 @@ const archiveOrgAnswers: readonly HostAnswer[] = (
     ],
     ['file', 'ok', 'ok', archiveItem(), media(200), archiveClient, withFile],
     ['file missing', 'gone', 'gone', archiveItem(), missing, archiveClient, withoutFile],
+    ['long', 'ok', 'ok', longItem, media(200), archiveClient, withFile],
+    ['long, item', 'ok', 'ok', longItem, html(200, 'Files'), archiveClient],
+    ['long, file missing', 'gone', 'gone', longItem, missing, archiveClient, withoutFile],
     ['error', 'refused', 'refused', json(200, { error: 'x' }), sorry, 'yt-dlp/yt-dlp#15280'],
     ['503', 'refused', 'refused', html(503, 'Busy'), html(503, 'Busy'), 'links.md: 5xx'],
   ] as const
@@ -572,7 +580,7 @@ const archiveOrgAnswers: readonly HostAnswer[] = (
 const file = 'https://{host}/{id}.mp4'
 const stream = 'https://{host}/{id}/master.m3u8'
 const http = 'RFC 9110'
-const noSuchMethod = words(405, 'Method Not Allowed')
+const noSuchMethod = media(405)
 const part = media(206, { 'content-range': 'bytes 0-1/1000' })
 const accessDenied: Reply = {
   status: 403,
@@ -646,6 +654,12 @@ const fileAnswers: readonly HostAnswer[] = (
       'odd',
       { [file]: redirect(302, 'https://{host}/'), 'https://{host}/': html(200, 'Home') },
       'links.md: 200 text/html',
+    ],
+    [
+      'redirect to a missing home page',
+      'odd',
+      { [file]: redirect(301, 'https://lost.example.org/'), 'https://lost.example.org/': missing },
+      http,
     ],
     ['redirect loop', 'odd', { [file]: redirect(302, file) }, http],
     ['redirect to http', 'odd', { [file]: redirect(302, 'http://{host}/{id}.mp4') }, 'outbound.ts'],

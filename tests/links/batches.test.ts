@@ -132,6 +132,11 @@ test('without an answer about channels, oEmbed decides', async () => {
   assert.equal(askedPaths().filter((path) => path.endsWith('/channels')).length, 1)
 })
 
+test('a call without a key is refused', async () => {
+  const [result] = await lookAtMany(ask, [sourceOf(1, found)], '')
+  assert.equal(result?.verdict, 'refused')
+})
+
 test('errors of the caller reach it', async () => {
   const budget = new Error('The budget of today is used up')
   const refuse = async () => {

@@ -70,10 +70,11 @@ test('records every request with real and virtual time', async (t) => {
   const before = Date.now()
   const [first, second] = await Promise.all([
     ask({ url: 'http://example.org/robots.txt' }),
-    ask({ url: 'https://example.org/a?b=c', method: 'HEAD' }),
+    ask({ url: 'https://example.org/a?b=c', method: 'HEAD', headers: { range: 'bytes=0-1' } }),
   ])
   assert.deepEqual([robotsOf(first).disallow, second.status], [['/a'], 404])
-  await assert.rejects(ask({ url: 'https://other.example.org/' }), { code: 'address-refused' })
+  for (const url of ['https://other.example.org/', 'http://127.0.0.1/', 'http://127.77.0.9/'])
+    await assert.rejects(ask({ url }), { code: 'address-refused' })
   assert.deepEqual(
     world.requests
       .map(({ atMs, ...request }) => {
@@ -89,6 +90,7 @@ test('records every request with real and virtual time', async (t) => {
         host: 'example.org',
         path: '/a?b=c',
         userAgent: 'Talkshelf/test',
+        range: 'bytes=0-1',
         openAtHost: undefined,
       },
       {
@@ -98,6 +100,7 @@ test('records every request with real and virtual time', async (t) => {
         host: 'example.org',
         path: '/robots.txt',
         userAgent: 'Talkshelf/test',
+        range: undefined,
         openAtHost: undefined,
       },
     ],
@@ -113,9 +116,16 @@ test('counts the requests that are open at a host', async (t) => {
     probeOutbound(request, { ...world.guard, timeoutMs: 3000, userAgent: 'test' })
   const slow = () => assert.rejects(ask({ url: 'http://slow.example.org/' }))
   await Promise.all([slow(), slow(), slow(), ask({ url: 'http://other.example.org/' })])
+  await ask({ url: 'http://other.example.org/' })
   const open = (host: string) =>
     world.requests.flatMap((request) => (request.host === host ? request.openAtHost : []))
-  assert.deepEqual([open('slow.example.org'), open('other.example.org')], [[0, 1, 2], [0]])
+  assert.deepEqual(
+    [open('slow.example.org'), open('other.example.org')],
+    [
+      [0, 1, 2],
+      [0, 0],
+    ],
+  )
 })
 
 test('runs in a process of its own, which several processes can ask', async (t) => {

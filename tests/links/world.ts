@@ -65,6 +65,8 @@ export interface WorldRequest {
   /** With the query. */
   readonly path: string
   readonly userAgent: string
+  /** The Range header. */
+  readonly range: string | undefined
   /** Other requests to the same host that were not answered yet. */
   readonly openAtHost: number
 }
@@ -133,7 +135,8 @@ export async function startWorld(now: () => number): Promise<World> {
     socket.once('close', () => open.set(host, (open.get(host) ?? 1) - 1))
     const userAgent = headers['user-agent'] ?? ''
     const at = { atMs: Date.now(), virtualMs: now() }
-    requests.push({ ...at, method, protocol, host, path, userAgent, openAtHost })
+    const { range } = headers
+    requests.push({ ...at, method, protocol, host, path, userAgent, range, openAtHost })
     const reply = replyTo(method, `${protocol}//${host}${path}`, headers['x-goog-api-key'])
     if (socket instanceof TLSSocket)
       socket.resetAndDestroy = () => {

@@ -107,7 +107,6 @@ export async function probeOutbound(
     }
   } catch (error) {
     const reason = download.reasonFor(error)
-    signal?.throwIfAborted()
     if (!last || !(reason instanceof OutboundError)) throw reason
     return { ...last, stopped: reason }
   } finally {
