@@ -3405,6 +3405,7 @@ CREATE TABLE public.source (
     pinned_until timestamp with time zone,
     health jsonb DEFAULT '{}'::jsonb NOT NULL,
     evidence text,
+    copies_searched timestamp with time zone,
     CONSTRAINT source_state_check CHECK ((state = ANY (ARRAY['new'::text, 'ok'::text, 'suspect'::text, 'unreachable'::text, 'embed-off'::text, 'region'::text, 'age'::text, 'moved'::text, 'gone'::text, 'private'::text, 'removed'::text, 'closed'::text])))
 );
 
