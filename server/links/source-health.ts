@@ -121,7 +121,7 @@ type Random = () => number
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** With 28 days, half of the losses would be marked after 22.5 days, and not after three weeks. */
+/** With 28 days, it would take 23 days until half of the losses are marked, and not three weeks. */
 const okDays = 24
 const maxLooks = 5
 const maxRefusals = 5
