@@ -128,7 +128,11 @@ async function measurePages(): Promise<boolean[]> {
     const query = new URLSearchParams({ q })
     return [`/search?${query}`, [`/api/v2/video?${query}&include=facets,snippets`]] as const
   })
-  return [await measure('talk page', talks), await measure('search page', searches)]
+  return [
+    await measure('talk page', talks),
+    await measure('search page', searches),
+    await measure('what is at risk', tenTimes('/at-risk', '/api/v2/source/report')),
+  ]
 }
 
 /** Measures the pages of the desk. */

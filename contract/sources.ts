@@ -23,6 +23,7 @@ export const awayStates = ['gone', 'private', 'removed', 'closed'] as const
 
 /** What readers are told about: the video cannot be watched here, or its host does not answer. */
 export const unavailableStates = ['unreachable', ...limitedStates, ...awayStates] as const
+export type UnavailableState = (typeof unavailableStates)[number]
 
 export const sourceStates = ['new', 'ok', 'suspect', ...unavailableStates] as const
 export const SourceState = oneOf(
@@ -62,7 +63,7 @@ const publicSource = {
   url: Type.String({ description: 'URL of the video, as the first talk has it' }),
   host: Type.String({ description: 'Host that is asked' }),
   state: SourceState,
-  since: Type.String({ description: 'Since when it has this state, or when it was found (UTC)' }),
+  since: time('Since when it has this state, if it ever changed'),
   available: Type.Boolean({ description: 'Whether it can be watched, as far as is known' }),
   last_check: time('When its host was asked last'),
   last_good: time('When the video was there last'),
@@ -105,13 +106,13 @@ export const AtRiskReport = Type.Object(
     talks: talks('Live talks'),
     sources: talks('Sources of live talks'),
     checked: talks('Sources that were checked at least once'),
-    unavailable: talks('Live talks of which no source can be watched'),
+    unavailable: talks('Live talks whose sources are all away or unreachable'),
     by_operators: Type.Array(
       Type.Object({ operators: Type.Integer({ minimum: 0 }), talks: talks('Live talks') }, exact),
       {
         description:
-          'Live talks by the number of independent operators that have them, unavailable sources ' +
-          'not counted; 4 means 4 or more',
+          'Live talks by the number of independent operators that have them; sources that are away ' +
+          'or unreachable are not counted; 4 means 4 or more',
       },
     ),
     hosts: Type.Array(
@@ -120,7 +121,7 @@ export const AtRiskReport = Type.Object(
           operator: Type.String({ description: 'Domain of who runs the host' }),
           talks: talks('Live talks with a source there'),
           only: talks('Live talks that have no other operator'),
-          unavailable: talks('Live talks whose sources there cannot be watched'),
+          unavailable: talks('Live talks whose sources there are all away or unreachable'),
         },
         exact,
       ),
@@ -132,7 +133,7 @@ export const AtRiskReport = Type.Object(
           category: Type.Object({ id: Id, title: Type.String(), slug: Type.String() }, exact),
           talks: talks('Live talks'),
           single: talks('Live talks with one operator or none'),
-          unavailable: talks('Live talks of which no source can be watched'),
+          unavailable: talks('Live talks whose sources are all away or unreachable'),
         },
         exact,
       ),
@@ -142,7 +143,7 @@ export const AtRiskReport = Type.Object(
       Type.Object(
         {
           month: Type.String({ description: 'YYYY-MM' }),
-          lost: talks('Sources that went away'),
+          lost: talks('Sources of live talks that went away'),
           returned: talks('Sources that came back'),
         },
         exact,

@@ -42,7 +42,7 @@ import {
 } from './edge/edge.ts'
 import { edgeRoutes, fetchCanary } from './edge/routes.ts'
 import { newestSnapshotSeconds, writeDueSnapshot } from './exports/exports.ts'
-import { exportRoutes } from './exports/routes.ts'
+import { atRiskRoute, exportRoutes } from './exports/routes.ts'
 import { factRoutes } from './facts/routes.ts'
 import {
   countByState,
@@ -254,6 +254,7 @@ export function createApp(
   authRoutes(mount, pool, links, base)
   const snapshotUrls = pool.replicas?.snapshotUrls ?? (() => [config.DATABASE_URL])
   exportRoutes(http, routeOf, { databaseUrls: snapshotUrls, licence })
+  atRiskRoute(http, pool, site)
   const follower = followFeed(pool, {
     intervalMs: config.RESUME_SECONDS === 0 ? 0 : 100,
     onError: (error) => http.log.error({ err: error }, 'the change feed is not up to date'),
@@ -304,7 +305,7 @@ export function createApp(
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   siteRoutes(mountPage, site)
-  pageRoutes(server, pool, recordCache, statisticsCache, markdown, site)
+  pageRoutes(server, pool, recordCache, statisticsCache, atRisk, markdown, site)
   const mailer = startMailer(config, http)
   const onRefused = (refusal: SignInRefused, requestId: string) =>
     http.log.warn({ reqId: requestId, ...describeRefusal(refusal) }, 'a sign-in was refused')

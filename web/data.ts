@@ -4,6 +4,7 @@ import type {
   SuggestedField,
   SuggestionKind,
   SuggestionState,
+  UnavailableState,
 } from '@talkshelf/contract'
 import type { EntityPageKind, Linked, ProfilePicture, SearchKey, SearchState } from './paths.ts'
 
@@ -142,6 +143,24 @@ export interface ScheduleData {
   readonly talks: readonly ScheduleEntry[]
 }
 
+/** Why a recording cannot simply be watched. */
+export interface SourceStatus {
+  readonly state: UnavailableState
+  /** Since when, YYYY-MM-DD. */
+  readonly since: string
+  /** When it was there last, YYYY-MM-DD. */
+  readonly lastGood: string | null
+}
+
+/** A recording that is not there any more. */
+export interface LostSource {
+  /** URL of the recording on its host. */
+  readonly address: string
+  /** Name of the host, and the format of a file. */
+  readonly label: string
+  readonly status: SourceStatus
+}
+
 /** A recording that can be played. */
 export interface Source {
   readonly host: 'youtube' | 'vimeo' | 'peertube' | 'hls' | 'file'
@@ -153,6 +172,8 @@ export interface Source {
   readonly label: string
   /** Where the talk is in the recording, if that holds several. */
   readonly part?: TalkPart
+  /** Undefined if nothing is known against it. */
+  readonly status?: SourceStatus
 }
 
 export interface TalkPart {
@@ -172,6 +193,8 @@ export interface Link {
   readonly size?: number | null
   /** Whether it is about the talk, such as slides, and not a recording. */
   readonly isRelated?: true
+  /** Undefined if nothing is known against it. */
+  readonly status?: SourceStatus
 }
 
 export interface Talk extends Card {
@@ -183,6 +206,10 @@ export interface Talk extends Card {
   readonly qualityNotes: string
   readonly copyrightText: string
   readonly sources: readonly Source[]
+  /** Recordings that play only at their host. */
+  readonly elsewhere: readonly Link[]
+  /** Recordings that are not there any more. */
+  readonly lost: readonly LostSource[]
   readonly downloads: readonly Link[]
   readonly links: readonly Link[]
   /** Why there is no recording, if that is known. */

@@ -1,4 +1,5 @@
 import { About } from './pages/about.tsx'
+import { AtRisk } from './pages/at-risk.tsx'
 import { Collection } from './pages/collection.tsx'
 import { Directory } from './pages/directory.tsx'
 import { Embed, EmbedProblem } from './pages/embed.tsx'
@@ -27,6 +28,7 @@ export const pages = {
   directory: Directory,
   follow: Follow,
   about: About,
+  atRisk: AtRisk,
   siteText: SiteTextPage,
   myTalks: MyTalks,
   suggest: Suggest,

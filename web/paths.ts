@@ -46,6 +46,9 @@ export const paths = {
   /** Years, tags and languages on the home page. */
   browse: '/#browse',
   about: '/about',
+  /** Talks whose recordings could be lost, and a table of all talks. */
+  atRisk: '/at-risk',
+  atRiskCsv: '/at-risk.csv',
   /** A page with a text of the operator. */
   sitePage: (page: SitePage) => `/${page}`,
   /** A picture or style sheet of the operator. */
@@ -257,6 +260,7 @@ export const deskEntityPaths = {
 export const indexedPaths: readonly string[] = [
   paths.home,
   paths.about,
+  paths.atRisk,
   paths.list('category'),
   paths.list('speaker'),
   paths.list('tag'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fact, type Video, videoDefaults } from '@talkshelf/contract'
+import type { SourceStatus } from './data.ts'
 import { findSources, sourcePolicy } from './sources.ts'
 import { formatTimecode, parseTimecode } from './timecode.ts'
 
@@ -14,6 +15,8 @@ const media = (url: string, size: number | null = null): Fact => ({
 })
 const uuid = '991eba2d-0da3-45fc-a29f-30eb35187882'
 const short = 'kkGMgK9ZtnKfYAgnEtQxbv'
+
+const nothing = { sources: [], elsewhere: [], downloads: [], links: [], lost: [] }
 
 const youtube = [
   'https://www.youtube.com/watch?v=A-u8XHAUac4',
@@ -191,6 +194,8 @@ test('tells pages of archive.org from files', () => {
   )
   assert.deepEqual(from('https://archive.org/details/talk.mp4'), {
     sources: [],
+    elsewhere: [],
+    lost: [],
     downloads: [],
     links: [{ address: 'https://archive.org/details/talk.mp4', label: 'archive.org' }],
   })
@@ -261,11 +266,7 @@ const hostile = [
 test('drops URLs that are not plain http or https', () => {
   for (const address of hostile) {
     const related: Fact = { kind: 'related', url: address, label: 'Slides' }
-    assert.deepEqual(
-      from(address, [media(address), related]),
-      { sources: [], downloads: [], links: [] },
-      JSON.stringify(address),
-    )
+    assert.deepEqual(from(address, [media(address), related]), nothing, JSON.stringify(address))
   }
 })
 
@@ -316,7 +317,7 @@ test('loads nothing from the local network of the reader', () => {
 
 test('ignores the embed markup of a record', () => {
   const embed = '<iframe src="https://www.youtube.com/embed/A-u8XHAUac4"></iframe>'
-  assert.deepEqual(findSources(record({ embed }), []), { sources: [], downloads: [], links: [] })
+  assert.deepEqual(findSources(record({ embed }), []), nothing)
 })
 
 test('labels related links by their label or host', () => {
@@ -393,4 +394,87 @@ test('parses timecodes in common formats', () => {
   ])
     assert.equal(parseTimecode(text), 0, String(text))
   assert.deepEqual([0, 59, 90.9, 3723].map(formatTimecode), ['0:00', '0:59', '1:30', '1:02:03'])
+})
+
+const status = (state: SourceStatus['state']): SourceStatus => ({
+  state,
+  since: '2026-03-15',
+  lastGood: null,
+})
+
+test('orders what is limited after the others, then what is unreachable, and drops what is away', () => {
+  const urls = {
+    youtube: 'https://www.youtube.com/watch?v=A-u8XHAUac4',
+    vimeo: 'https://vimeo.com/123',
+    peertube: `https://tube.example/w/${short}`,
+    mp4: 'https://files.example/talk.mp4',
+    webm: 'https://files.example/talk.webm',
+    flv: 'https://files.example/talk.flv',
+    page: 'https://pages.example/talk',
+  }
+  const find = (states: Partial<Record<keyof typeof urls, SourceStatus['state']>>) => {
+    const statuses = new Map(
+      Object.entries(states).map(([name, state]) => [
+        urls[name as keyof typeof urls],
+        status(state),
+      ]),
+    )
+    const { youtube, mp4, flv, ...copies } = urls
+    const video = record({ source_url: youtube, video_mp4_url: mp4, video_flv_url: flv })
+    return findSources(
+      video,
+      Object.values(copies).map((url) => media(url)),
+      undefined,
+      statuses,
+    )
+  }
+  const labels = (list: readonly { label: string }[]) => list.map(({ label }) => label)
+
+  assert.deepEqual(labels(find({}).sources), ['YouTube', 'Vimeo', 'tube.example', 'MP4', 'WEBM'])
+  const mixed = find({ youtube: 'moved', vimeo: 'unreachable', mp4: 'age', webm: 'gone' })
+  assert.deepEqual(labels(mixed.sources), ['tube.example', 'YouTube', 'MP4', 'Vimeo'])
+  assert.deepEqual(
+    mixed.sources.map((source) => source.status?.state),
+    [undefined, 'moved', 'age', 'unreachable'],
+  )
+  assert.deepEqual(labels(mixed.downloads), ['FLV', 'MP4'])
+  assert.deepEqual(mixed.lost, [
+    { address: urls.webm, label: 'files.example (WEBM)', status: status('gone') },
+  ])
+  for (const state of ['gone', 'private', 'removed', 'closed'] as const) {
+    const away = find({ youtube: state, flv: state, page: state })
+    assert.deepEqual(labels(away.sources), ['Vimeo', 'tube.example', 'MP4', 'WEBM'])
+    assert.deepEqual(labels(away.downloads), ['MP4', 'WEBM'])
+    assert.deepEqual(away.links, [])
+    assert.deepEqual(labels(away.lost), ['YouTube', 'files.example (FLV)', 'pages.example'])
+    assert.deepEqual(sourcePolicy(away.sources).frames, [
+      'https://player.vimeo.com',
+      'https://tube.example',
+    ])
+  }
+  const linked = find({ youtube: 'embed-off', peertube: 'embed-off' })
+  assert.deepEqual(labels(linked.sources), ['Vimeo', 'MP4', 'WEBM'])
+  assert.deepEqual(labels(linked.elsewhere), ['YouTube', 'tube.example'])
+  assert.deepEqual(sourcePolicy(linked.sources).frames, ['https://player.vimeo.com'])
+  const limited = find({ page: 'moved', flv: 'unreachable' })
+  assert.deepEqual(limited.links, [
+    { address: urls.page, label: 'pages.example', status: status('moved') },
+  ])
+  assert.deepEqual(labels(limited.downloads), ['MP4', 'WEBM', 'FLV'])
+})
+
+test('lists a lost recording once, and never a URL that is no plain one', () => {
+  const [watch, short] = [
+    'https://www.youtube.com/watch?v=A-u8XHAUac4',
+    'https://youtu.be/A-u8XHAUac4',
+  ]
+  const script = 'javascript:alert(1)'
+  const statuses = new Map([watch, short, script].map((url) => [url, status('private')]))
+  const video = record({ source_url: watch, video_mp4_url: script })
+  const { lost, ...others } = findSources(video, [media(short)], undefined, statuses)
+  assert.deepEqual(
+    lost.map(({ address }) => address),
+    [watch],
+  )
+  assert.deepEqual({ ...others, lost: [] }, nothing)
 })

@@ -1,5 +1,5 @@
-import type { Fact, Video } from '@talkshelf/contract'
-import type { Link, Source, TalkPart } from './data.ts'
+import { awayStates, type Fact, limitedStates, type Video } from '@talkshelf/contract'
+import type { Link, LostSource, Source, SourceStatus, TalkPart } from './data.ts'
 import { parseTimecode } from './timecode.ts'
 
 // Finds where a talk can be watched. URLs in records are untrusted, and the player loads them in
@@ -8,23 +8,34 @@ import { parseTimecode } from './timecode.ts'
 
 export interface TalkSources {
   readonly sources: Source[]
+  /** Recordings that play only at their host. */
+  readonly elsewhere: Link[]
   /** Files to download, including those that can be played. */
   readonly downloads: Link[]
   readonly links: Link[]
+  readonly lost: LostSource[]
 }
 
 const formats = ['mp4', 'webm', 'ogv', 'flv'] as const
 
 /**
  * Finds the sources, downloads and links of a talk in its record and facts. `origin` is the base
- * URL of the archive: its own files are played even without https.
+ * URL of the archive: its own files are played even without https. `statuses` has what is known
+ * against sources, by their URL in the record or fact. Those of which nothing is known come first,
+ * and those that are away are only in `lost`.
  */
 export function findSources(
   record: Video,
   facts: readonly Fact[],
   origin: string | undefined = undefined,
+  statuses: ReadonlyMap<string, SourceStatus> = new Map(),
 ): TalkSources {
-  const original = recognise({ address: record.source_url }, origin)
+  const find = (copy: Copy): Found[] => {
+    const media = recognise(copy, origin)
+    const status = statuses.get(copy.address ?? '')
+    return media ? [{ ...media, ...(status && { status }) }] : []
+  }
+  const [original] = find({ address: record.source_url })
   const copies: Copy[] = [
     ...formats.map((format) => ({
       address: record[`video_${format}_url`],
@@ -38,31 +49,54 @@ export function findSources(
     ...facts.flatMap((fact) => (fact.kind === 'part' ? [{ address: fact.url }] : [])),
   ]
   const parts = findParts(facts, origin)
-  const found = [original ?? [], ...copies.map((copy) => recognise(copy, origin) ?? [])].flat()
+  const all = [original ?? [], ...copies.map(find)].flat()
+  const left = all.filter((media) => !isAway(media)).sort((a, b) => healthRank(a) - healthRank(b))
   const rankOf = (media: Found) => (media === original ? -1 : rank(media))
-  const sources = uniqueByKey(found.filter(({ host }) => host !== undefined)).sort(
-    (a, b) => rankOf(a) - rankOf(b),
+  const sources = uniqueByKey(left.filter(playsHere)).sort(
+    (a, b) => healthRank(a) - healthRank(b) || rankOf(a) - rankOf(b),
   )
   const related = facts.flatMap((fact) =>
     fact.kind === 'related' ? (relatedLink(fact.url, fact.label) ?? []) : [],
   )
   return {
     sources: sources.map((media) => sourceOf(media, sources, parts.get(media.key ?? ''))),
-    downloads: uniqueByKey(found.filter(({ isFile }) => isFile)).map(
-      ({ address, label, size }) => ({
-        address,
-        label,
-        size: size ?? null,
-      }),
-    ),
+    elsewhere: uniqueByKey(
+      left.filter((media) => media.host !== undefined && !playsHere(media)),
+    ).map(linkOf),
+    downloads: uniqueByKey(left.filter(({ isFile }) => isFile)).map((media) => ({
+      ...linkOf(media),
+      size: media.size ?? null,
+    })),
     links: uniqueByKey([
-      ...found
-        .filter(({ host, isFile }) => host === undefined && !isFile)
-        .map(({ address, label }) => ({ address, label })),
+      ...left.filter(({ host, isFile }) => host === undefined && !isFile).map(linkOf),
       ...related,
     ]),
+    lost: uniqueByKey(all.filter(isAway)).map(({ address, label, host, isFile, status }) => ({
+      address,
+      label: isFile || host === 'hls' ? `${labelOf(new URL(address))} (${label})` : label,
+      status,
+    })),
   }
 }
+
+type Lost = Found & { readonly status: SourceStatus }
+
+const isAway = (media: Found): media is Lost =>
+  (awayStates as readonly (string | undefined)[]).includes(media.status?.state)
+
+const playsHere = ({ host, status }: Found) => host !== undefined && status?.state !== 'embed-off'
+
+/** Ranks what is limited, and then what cannot be reached, after the others. */
+function healthRank({ status }: Found): number {
+  if (status === undefined) return 0
+  return (limitedStates as readonly string[]).includes(status.state) ? 1 : 2
+}
+
+const linkOf = ({ address, label, status }: Found): Link => ({
+  address,
+  label,
+  ...(status && { status }),
+})
 
 /** What the content security policy of the page must allow. */
 export interface SourcePolicy {
@@ -102,6 +136,7 @@ interface Found {
   readonly src?: string
   /** Identifies the video: the same one can have several URLs. */
   readonly key?: string
+  readonly status?: SourceStatus
 }
 
 function recognise(
@@ -304,7 +339,7 @@ function addressAt(address: string, host: Source['host'], { start, end }: TalkPa
 
 /** Adds the host name to a label that another source has as well. */
 function sourceOf(media: Found, all: readonly Found[], part: TalkPart | undefined): Source {
-  const { host = 'file', src = '', address, label } = media
+  const { host = 'file', src = '', address, label, status } = media
   const isAmbiguous =
     (host === 'file' || host === 'hls') &&
     all.some((other) => other !== media && other.label === label)
@@ -314,6 +349,7 @@ function sourceOf(media: Found, all: readonly Found[], part: TalkPart | undefine
     address: part ? addressAt(address, host, part) : address,
     label: isAmbiguous ? `${label} (${new URL(address).hostname})` : label,
     ...(part && { part }),
+    ...(status && { status }),
   }
 }
 

@@ -30,6 +30,8 @@ export interface PageView extends View {
   number(value: number): string
   /** Formats a date given as YYYY-MM-DD. */
   day(day: string): string
+  /** Formats the month of a date given as YYYY-MM-DD. */
+  month(day: string): string
   /** Formats the day of a recording, or its year if only that is known. */
   recorded(day: string): string
   /** Formats a range of dates. */
@@ -51,13 +53,14 @@ export function useView(): PageView {
 
 /** Adds messages and formatting functions to a view. */
 export function prepareView(view: View): PageView {
-  const { numbers, days, countries, languages } = formats(view.locale)
+  const { numbers, days, months, countries, languages } = formats(view.locale)
   return {
     ...view,
     words: messages[view.locale],
     href: (path) => view.base + path,
     number: (value) => numbers.format(value),
     day: (day) => days.format(dateOf(day)),
+    month: (day) => months.format(dateOf(day)),
     recorded: (day) => (knownDate(day) === day ? days.format(dateOf(day)) : knownDate(day)),
     days: (first, last) => days.formatRange(dateOf(first), dateOf(last)),
     country: (code) => nameOf(countries, code) ?? code,
@@ -80,6 +83,7 @@ function nameOf(names: Intl.DisplayNames, code: string): string | undefined {
 interface Formats {
   readonly numbers: Intl.NumberFormat
   readonly days: Intl.DateTimeFormat
+  readonly months: Intl.DateTimeFormat
   readonly countries: Intl.DisplayNames
   readonly languages: Intl.DisplayNames
 }
@@ -93,6 +97,7 @@ function formats(locale: Locale): Formats {
   const created = {
     numbers: new Intl.NumberFormat(locale),
     days: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }),
+    months: new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' }),
     countries: new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' }),
     languages: new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' }),
   }

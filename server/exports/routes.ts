@@ -1,9 +1,11 @@
 import { exportNdjsonEndpoint, mayAct, Problem } from '@talkshelf/contract'
-import { type DataLicence, licenceId } from '@talkshelf/web'
+import { type DataLicence, licenceId, paths } from '@talkshelf/web'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Pool } from '../platform/db/pool.ts'
 import { withSnapshot } from '../platform/db/snapshot.ts'
 import { acceptsEncoding } from '../platform/http/compression.ts'
 import { queryParams, type RouteFactory } from '../platform/http/mount.ts'
+import { requestCosts } from '../platform/http/rate-limit.ts'
 import {
   minimumRate,
   type StreamLimits,
@@ -81,6 +83,63 @@ export function exportRoutes(
       }
     },
   })
+}
+
+/** Each walks over all talks, with the connections of the lists. */
+const maxConcurrentTables = 2
+
+/** Mounts the table of all talks with who has their recordings. */
+export function atRiskRoute(
+  http: FastifyInstance,
+  pool: Pick<Pool, 'lists'>,
+  site: TableSite,
+  limits: StreamLimits = { ...minimumRate, longestMs: 10 * 60_000 },
+): void {
+  let running = 0
+  const closing = new AbortController()
+  http.addHook('preClose', async () => closing.abort(new Error('The server stops')))
+
+  http.get(
+    site.basePath + paths.atRiskCsv,
+    { config: { route: paths.atRiskCsv, cost: requestCosts.list } },
+    async (request, reply) => {
+      if (running >= maxConcurrentTables)
+        throw new Problem(
+          'unavailable',
+          `${maxConcurrentTables} tables are already being sent; try again later`,
+          { retry_after: 5 },
+        )
+      running++
+      try {
+        const lines = await exports.atRiskCsv(pool.lists, site.origin())
+        const isPacked = acceptsEncoding('gzip', request.headers['accept-encoding'])
+        reply.headers({
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': 'attachment; filename="at-risk.csv"',
+          'cache-control': 'private, no-store',
+          vary: 'Accept-Encoding',
+          ...(site.licence && { link: `<${site.licence.url}>; rel="license"` }),
+          ...(isPacked && { 'content-encoding': 'gzip' }),
+        })
+        if (request.method === 'HEAD') return takeOverResponse(reply).end()
+        await sendChunks(reply, inChunks(lines), { isPacked, limits, signal: closing.signal })
+        reply.raw.end()
+      } catch (error) {
+        // Once the response has begun, an error can only cut the connection: the end is missing.
+        if (!reply.sent) throw error
+        request.log.warn({ err: error }, 'a table was cut off')
+      } finally {
+        running--
+      }
+    },
+  )
+}
+
+interface TableSite {
+  readonly basePath: string
+  origin(): string
+  /** The licence of the data. */
+  readonly licence?: DataLicence | undefined
 }
 
 interface ExportQuery {

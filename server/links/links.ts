@@ -11,6 +11,7 @@ import {
   type Source,
   type SourceChange,
   type SourcePin,
+  type UnavailableState,
 } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
@@ -50,6 +51,8 @@ export {
 const maxReportAgeMs = 10 * 60_000
 const maxChanges = 100
 
+export type { TalkRisk } from './queries.ts'
+
 const readerOf = (role: Role): queries.Reader => ({ isEditor: mayAct(role, 'editor') })
 
 /** Opens the report of what is at risk, which is computed when it is read. */
@@ -60,6 +63,75 @@ export function openAtRiskReport(
 ): RefreshedValue<AtRiskReport> {
   return openRefreshedValue(() => readAtRisk(pool.lists), { maxAgeMs, onError })
 }
+
+/** Talks that one statement lists: far from the statement timeout. */
+const riskBatchSize = 1000
+
+/** Walks over all live talks, in batches by id, with the operators that have and had them. */
+export async function* listTalkRisks(
+  db: Db,
+  batchSize = riskBatchSize,
+): AsyncGenerator<queries.TalkRisk[]> {
+  let after = 0
+  for (let count = batchSize; count === batchSize; ) {
+    const batch = await queries.listTalkRisks(db, after, batchSize)
+    after = batch.at(-1)?.id ?? after
+    count = batch.length
+    if (count > 0) yield batch
+  }
+}
+
+/** What readers are told about a source that cannot simply be watched. */
+interface SourceStatus {
+  readonly state: UnavailableState
+  /** Since when it has the state, YYYY-MM-DD. */
+  readonly since: string
+  /** When it was there last, YYYY-MM-DD. */
+  readonly lastGood: string | null
+}
+
+export interface SourceStates {
+  /** By URL, as the record has it. Sources that can be watched are missing. */
+  readonly byUrl: ReadonlyMap<string, SourceStatus>
+  /** Whether the record has sources, and all of them are away. */
+  readonly isLost: boolean
+  /** When a source that cannot be watched changed last. */
+  readonly changed?: Date
+}
+
+/** A record whose sources can all be watched, as far as is known. */
+export const noSourceStates: SourceStates = { byUrl: new Map(), isLost: false }
+
+/**
+ * Finds the states of the sources of records, as readers see them. Records whose sources can all be
+ * watched are missing. The caller checks access to the records.
+ */
+export async function findSourceStates(
+  db: Db,
+  videoIds: readonly number[],
+): Promise<Map<number, SourceStates>> {
+  const rows = await queries.listUnavailableUrls(db, videoIds)
+  return new Map(
+    Array.from(
+      Map.groupBy(rows, (row) => row.video_id),
+      ([id, ofVideo]) => [id, toSourceStates(ofVideo)],
+    ),
+  )
+}
+
+function toSourceStates(rows: readonly queries.UnavailableUrl[]): SourceStates {
+  const statuses = rows.map(({ url, state, since, last_good }) => {
+    const status = { state, since: dayOf(since), lastGood: last_good && dayOf(last_good) }
+    return [url, status] as const
+  })
+  return {
+    byUrl: new Map(statuses),
+    isLost: rows.some(({ is_lost }) => is_lost),
+    changed: new Date(Math.max(...rows.map(({ since }) => Date.parse(`${since}Z`)))),
+  }
+}
+
+const dayOf = (time: string) => time.slice(0, 10)
 
 /** Lists the sources of a record. The caller checks access to the record. */
 export function listVideoSources(db: Db, videoId: number, role: Role): Promise<Source[]> {

@@ -4,6 +4,7 @@ import {
   type SourceChange,
   type SourceState,
   sourceStates,
+  type UnavailableState,
   unavailableStates,
 } from '@talkshelf/contract'
 import sql, { empty, join, type Sql } from 'sql-template-tag'
@@ -24,6 +25,7 @@ const State = Type.Unsafe<SourceState>(Type.Union(sourceStates.map((state) => Ty
 export const utc = (time: Sql) =>
   sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')`
 const isUnavailable = sql`source.state = any (${[...unavailableStates]}::text[])`
+const isAway = sql`source.state = any (${[...awayStates]}::text[])`
 
 /** The video is not at this URL any more: a copy takes its place. */
 export const movedStates: readonly SourceState[] = [...awayStates, 'moved']
@@ -46,12 +48,32 @@ const shownState = ({ isEditor }: Reader) =>
           else 'ok'
         end`
 
+/** A suspicion sets the time, and readers must not notice it. Null if there was no change. */
+const shownSince = ({ isEditor }: Reader) =>
+  isEditor
+    ? sql`source.since`
+    : sql`
+        case
+          when ${isUnavailable} then source.since
+          else (select at
+                from change
+                where subject = 'source' and subject_id = source.id
+                order by change.revision desc
+                limit 1)
+        end`
+
+/** Readers do not see that a check was bad before that is certain. */
+const shownCheck = ({ isEditor }: Reader) =>
+  isEditor
+    ? sql`source.last_check`
+    : sql`case when source.state = 'suspect' then source.last_good else source.last_check end`
+
 export const SourceRow = Type.Object({
   id: Type.Integer(),
   url: Type.String(),
   host: Type.String(),
   state: State,
-  since: Type.String(),
+  since: nullable(Type.String()),
   available: Type.Boolean(),
   last_check: nullable(Type.String()),
   last_good: nullable(Type.String()),
@@ -61,8 +83,8 @@ export const SourceRow = Type.Object({
 /** The columns of a source as the API has it. */
 export const sourceColumns = (reader: Reader) => sql`
   source.id, source.url, source.host, ${shownState(reader)} as state,
-  ${utc(sql`source.since`)} as since, not ${isUnavailable} as available,
-  ${utc(sql`source.last_check`)} as last_check, ${utc(sql`source.last_good`)} as last_good,
+  ${utc(shownSince(reader))} as since, not ${isUnavailable} as available,
+  ${utc(shownCheck(reader))} as last_check, ${utc(sql`source.last_good`)} as last_good,
   ${utc(sql`source.pinned_until`)} as pinned_until`
 
 /** Lists the sources of a record. The caller checks access to the record. */
@@ -128,6 +150,52 @@ export interface SourceSlice {
   readonly after: string | undefined
   readonly offset: number
   readonly limit: number
+}
+
+const UnavailableUrl = Type.Object({
+  video_id: Type.Integer(),
+  url: Type.String(),
+  state: Type.Unsafe<UnavailableState>(State),
+  since: Type.String(),
+  last_good: nullable(Type.String()),
+  is_lost: Type.Boolean(),
+})
+export type UnavailableUrl = Static<typeof UnavailableUrl>
+
+/**
+ * Lists the URLs of records whose sources cannot simply be watched, and whether all sources of the
+ * record are away. The caller checks access to the records.
+ */
+export function listUnavailableUrls(db: Db, videoIds: readonly number[]) {
+  return many(
+    db,
+    UnavailableUrl,
+    sql`select video.id as video_id, named.url, unavailable.state, unavailable.since,
+               unavailable.last_good,
+               not exists (select
+                           from video_source
+                           join source on source.id = source_id
+                           where video_id = video.id and not ${isAway}) as is_lost
+        from (select video_id, key, state, ${utc(sql`since`)} as since,
+                     ${utc(sql`last_good`)} as last_good
+              from video_source
+              join source on source.id = source_id
+              where video_id = any (${videoIds}::bigint[])
+                and ${isUnavailable}) as unavailable
+        join video on video.id = unavailable.video_id
+        left join video_facts on video_facts.id = video.id
+        -- A record may have several URLs of the same source.
+        cross join lateral (
+          select own.url
+          from (values (source_url), (video_mp4_url), (video_webm_url), (video_ogv_url),
+                       (video_flv_url)) as own (url)
+          union
+          select fact ->> 'url'
+          from jsonb_array_elements(facts) as fact
+          where fact ->> 'kind' in ('media', 'part')
+        ) as named
+        where source_key(named.url) = unavailable.key`,
+  )
 }
 
 const ListedRow = Type.Object({
@@ -203,10 +271,31 @@ export function listSourceChanges(db: Db, id: number, limit: number): Promise<So
 
 // --- the report of what is at risk
 
-const RiskGroup = Type.Object({
-  category_id: Type.Integer(),
+/** A video that plays only at its host, or not for everybody, is still there. */
+const isMissing = sql`(${isAway} or source.state = 'unreachable')`
+
+/** Selects the next live talks after an id, with the operators that have them and that had them. */
+const talkOperators = (after: number, size: number) => sql`
+  select video.id, slug, category_id,
+         coalesce(array_agg(distinct operator) filter (where not ${isMissing}), '{}') as available,
+         coalesce(array_agg(distinct operator) filter (where ${isMissing}), '{}') as unavailable
+  from (select id, slug, category_id
+        from live_video
+        where id > ${after}::bigint
+        order by id
+        limit ${size}::integer) as video
+  left join video_source on video_id = video.id
+  left join source on source.id = source_id
+  group by video.id, slug, category_id`
+
+const Operators = {
   available: Type.Array(Type.String()),
   unavailable: Type.Array(Type.String()),
+}
+
+const RiskGroup = Type.Object({
+  category_id: Type.Integer(),
+  ...Operators,
   talks: Type.Integer(),
   last_id: Type.Integer(),
 })
@@ -222,22 +311,28 @@ export function countRiskGroups(db: Db, after: number, size: number) {
     RiskGroup,
     sql`select category_id, available, unavailable, count(*)::integer as talks,
                max(id) as last_id
-        from (
-          select video.id, category_id,
-                 coalesce(array_agg(distinct operator) filter (where not ${isUnavailable}), '{}')
-                   as available,
-                 coalesce(array_agg(distinct operator) filter (where ${isUnavailable}), '{}')
-                   as unavailable
-          from (select id, category_id
-                from live_video
-                where id > ${after}::bigint
-                order by id
-                limit ${size}::integer) as video
-          left join video_source on video_id = video.id
-          left join source on source.id = source_id
-          group by video.id, category_id
-        ) as talk
+        from (${talkOperators(after, size)}) as talk
         group by category_id, available, unavailable`,
+  )
+}
+
+const TalkRisk = Type.Object({
+  id: Type.Integer(),
+  slug: Type.String(),
+  event: Type.String(),
+  ...Operators,
+})
+export type TalkRisk = Static<typeof TalkRisk>
+
+/** Lists the next live talks after an id, with the operators that have them and that had them. */
+export function listTalkRisks(db: Db, after: number, size: number) {
+  return many(
+    db,
+    TalkRisk,
+    sql`select talk.id, talk.slug, category.title as event, available, unavailable
+        from (${talkOperators(after, size)}) as talk
+        join category on category.id = category_id
+        order by talk.id`,
   )
 }
 
@@ -255,8 +350,11 @@ export function countSourceTotals(db: Db, after: number, size: number) {
     SourceTotals,
     sql`select count(*)::integer as scanned, max(id) as last_id,
                count(*) filter (where is_public)::integer as sources,
-               count(last_check) filter (where is_public)::integer as checked
-        from (select id, last_check, ${isPublic} as is_public
+               count(*) filter (where is_public and was_checked)::integer as checked
+        from (select id, ${isPublic} as is_public,
+                     -- Readers are not told of the first check if it was bad.
+                     last_check is not null and (state <> 'suspect' or last_good is not null)
+                       as was_checked
               from source
               where id > ${after}::bigint
               order by id
@@ -281,21 +379,25 @@ const Losses = Type.Object({
   returned: Type.Integer(),
 })
 
-/** Counts by month how many sources went away and came back, the newest first. */
+/**
+ * Counts by month how many sources went away and came back, the newest first: those of live talks,
+ * and those that no talk has any more because it was given another one.
+ */
 export function countLosses(db: Db, months: number) {
-  const isAway = (column: Sql) => sql`(${column} ->> 'state' = any (${[...awayStates]}::text[]))`
+  const wasAway = (column: Sql) => sql`${column} ->> 'state' = any (${[...awayStates]}::text[])`
   return many(
     db,
     Losses,
     sql`select to_char(at at time zone 'UTC', 'YYYY-MM') as month,
-               count(*) filter (where ${isAway(sql`after`)} and not ${isAway(sql`before`)})::integer
-                 as lost,
-               count(*) filter (where ${isAway(sql`before`)} and not ${isAway(sql`after`)})::integer
-                 as returned
-        from change
-        where subject = 'source'
+               count(*) filter (where is_away)::integer as lost,
+               count(*) filter (where was_away)::integer as returned
+        from (select at, ${wasAway(sql`before`)} as was_away, ${wasAway(sql`after`)} as is_away,
+                     subject_id as id
+              from change
+              where subject = 'source') as source
+        where was_away <> is_away
+          and (${isPublic} or not exists (select from video_source where source_id = source.id))
         group by 1
-        having count(*) filter (where ${isAway(sql`after`)} <> ${isAway(sql`before`)}) > 0
         order by 1 desc
         limit ${months}::integer`,
   )

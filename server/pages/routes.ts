@@ -1,4 +1,4 @@
-import { Problem, problems } from '@talkshelf/contract'
+import { type AtRiskReport, Problem, problems } from '@talkshelf/contract'
 import {
   bannerStyle,
   type CollectionData,
@@ -35,7 +35,9 @@ import {
 } from '../platform/http/pages.ts'
 import { pageOutOfRange } from '../platform/http/pagination.ts'
 import { requestCosts } from '../platform/http/rate-limit.ts'
+import type { RefreshedValue } from '../platform/ops/refreshed-value.ts'
 import type { RecordCache } from '../videos/videos.ts'
+import { atRiskPage } from './at-risk.ts'
 import { entityPage, languagePage, yearPage } from './collection.ts'
 import { aboutPage, directoryPage, eventsPage } from './directory.ts'
 import { favicon, faviconIco, icoOf } from './favicon.ts'
@@ -65,6 +67,7 @@ export function pageRoutes(
   pool: Pool,
   recordCache: RecordCache,
   statisticsCache: StatisticsCache,
+  atRisk: RefreshedValue<AtRiskReport>,
   markdown: Markdown,
   site: PageSite,
 ): void {
@@ -91,6 +94,7 @@ export function pageRoutes(
       request,
     ),
   )
+  mountPage(paths.atRisk, atRiskPage(site, atRisk))
   siteTextRoutes(context)
   mountPage(paths.myTalks, (request) => render(site, pages.myTalks, {}, request))
   for (const [from, to] of Object.entries(guessedPaths))

@@ -2,6 +2,7 @@ import type { Fact, Video } from '@talkshelf/contract'
 import { type Card, findSources, type Talk, type TalkData } from '@talkshelf/web'
 import { findRelated } from '../catalogue/catalogue.ts'
 import { findFactsById } from '../facts/facts.ts'
+import { findSourceStates, noSourceStates, type SourceStates } from '../links/links.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import { anyone } from '../platform/actor.ts'
 import { Unavailable } from '../platform/db/db.ts'
@@ -30,8 +31,9 @@ export async function talkPage(
   at: number,
   origin: string,
 ): Promise<TalkData> {
-  const [facts, credits, related, texts] = await Promise.all([
+  const [facts, states, credits, related, texts] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
+    findSourceStates(pool.lookups, [record.id]),
     listCredits(pool.lookups, record.id, maxCredits),
     relatedOrNone(pool, record),
     Promise.all(visibleTexts(record).map(markdown.render)),
@@ -52,7 +54,7 @@ export async function talkPage(
   const cards = (records: readonly Video[]): Card[] =>
     records.map((video) => buildCard(video, names))
   return {
-    talk: talkOf(record, facts.get(record.id)?.facts ?? [], names, origin),
+    talk: talkOf(record, { facts, states, names, origin }),
     texts,
     also: cards(also),
     bySpeakers: cards(speakers),
@@ -86,11 +88,12 @@ export async function embedPage(
   at: number,
   origin: string,
 ): Promise<{ talk: Talk; at: number }> {
-  const [facts, names] = await Promise.all([
+  const [facts, states, names] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
+    findSourceStates(pool.lookups, [record.id]),
     lookUpCardNames(pool.lookups, [record]),
   ])
-  return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], names, origin), at }
+  return { talk: talkOf(record, { facts, states, names, origin }), at }
 }
 
 function recordingStatusOf(facts: readonly Fact[]): Pick<Talk, 'recordingStatus'> {
@@ -98,10 +101,19 @@ function recordingStatusOf(facts: readonly Fact[]): Pick<Talk, 'recordingStatus'
   return fact?.kind === 'recording' ? { recordingStatus: fact.status } : {}
 }
 
-function talkOf(record: Video, facts: readonly Fact[], names: CardNames, origin: string): Talk {
+interface TalkContext {
+  readonly facts: Awaited<ReturnType<typeof findFactsById>>
+  readonly states: ReadonlyMap<number, SourceStates>
+  readonly names: CardNames
+  readonly origin: string
+}
+
+function talkOf(record: Video, { facts: all, states, names, origin }: TalkContext): Talk {
+  const facts = all.get(record.id)?.facts ?? []
+  const { byUrl } = states.get(record.id) ?? noSourceStates
   return {
     ...buildCard(record, names),
-    ...findSources(record, facts, origin),
+    ...findSources(record, facts, origin, byUrl),
     ...recordingStatusOf(facts),
     summary: record.summary,
     description: record.description,

@@ -1,5 +1,6 @@
-import type { Video } from '@talkshelf/contract'
+import { awayStates, type Video } from '@talkshelf/contract'
 import { paths } from '@talkshelf/web'
+import type { SourceStates } from '../links/links.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import { pictureVersion } from '../pictures/pictures.ts'
 import type { NewCategory } from './queries.ts'
@@ -27,6 +28,8 @@ export interface Entry {
   /** When the talk or event was added. Feed readers sort by it. */
   readonly published: Date
   readonly updated: Date
+  /** When a source that cannot simply be watched changed last. */
+  readonly sourcesChanged?: Date
   /** Day of the recording, YYYY-MM-DD. */
   readonly recorded?: string
   /** HTML of the summary, if there is a description as well. */
@@ -53,27 +56,56 @@ type MediaFormat = keyof typeof mediaTypes
 
 type MediaFields = Pick<Video, `video_${MediaFormat}_url` | `video_${MediaFormat}_length`>
 
+type Playable = MediaFields & Pick<Video, 'source_url'>
+
+/** What other sites can play of a talk. */
+export interface TalkMedia {
+  readonly files: readonly MediaFile[]
+  /** Whether our player has something to play. */
+  readonly hasPlayer: boolean
+}
+
+/** Finds what other sites can play of a talk: nothing that is not there any more. */
+export function talkMedia(video: Playable, { byUrl, isLost }: SourceStates): TalkMedia {
+  const files = mediaFiles(video)
+  return {
+    files: files
+      .filter(({ stored }) => !isAway(byUrl.get(stored)?.state))
+      .map(({ stored: _, ...file }) => file),
+    // A copy that only the facts have is played as well.
+    hasPlayer: (files.length > 0 || Boolean(video.source_url)) && !isLost,
+  }
+}
+
 /** Lists the media files of a talk. Old records have 0 for an unknown size, which is left out. */
-export function mediaFiles(video: MediaFields): MediaFile[] {
+function mediaFiles(video: MediaFields): (MediaFile & { readonly stored: string })[] {
   return (Object.keys(mediaTypes) as MediaFormat[]).flatMap((format) => {
-    const [url, bytes] = [video[`video_${format}_url`], video[`video_${format}_length`]]
+    const [stored, bytes] = [video[`video_${format}_url`], video[`video_${format}_length`]]
     // Normalized as a browser does it, with invalid characters percent-encoded.
-    return url && URL.canParse(url)
-      ? [{ url: new URL(url).href, type: mediaTypes[format], ...(bytes && { bytes }) }]
+    return stored && URL.canParse(stored)
+      ? [{ stored, url: new URL(stored).href, type: mediaTypes[format], ...(bytes && { bytes }) }]
       : []
   })
 }
+
+const isAway = (state: string | undefined) =>
+  (awayStates as readonly (string | undefined)[]).includes(state)
 
 /** The width of the picture of an entry. */
 export const pictureWidth = 640
 
 /** Builds the feed entry of a talk. */
-export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo): Promise<Entry> {
+export async function talkEntry(
+  video: Video,
+  states: SourceStates,
+  markdown: Markdown,
+  site: SiteInfo,
+): Promise<Entry> {
   const base = site.origin()
   const link = base + paths.talk(video)
   const summary = await renderStart(video.summary, link, markdown)
   const description = await renderStart(video.description, link, markdown)
-  const files = mediaFiles(video)
+  const { files, hasPlayer } = talkMedia(video, states)
   return {
     id: `${base}/video/${video.id}`,
     title: video.title,
@@ -81,6 +113,7 @@ export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo
     authors: xmlNames(video.speakers),
     published: parseTimestamp(video.added),
     updated: parseTimestamp(video.updated),
+    ...(states.changed && { sourcesChanged: states.changed }),
     ...(video.recorded && { recorded: video.recorded }),
     ...(summary && description && { summary }),
     html: `${summary}${description}` || paragraph(video.title),
@@ -88,7 +121,7 @@ export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo
     rights: xmlText(video.copyright_text).trim(),
     ...(video.duration && { seconds: video.duration }),
     files,
-    ...((files.length > 0 || video.source_url) && { player: base + paths.embed(video.id) }),
+    ...(hasPlayer && { player: base + paths.embed(video.id) }),
     picture: base + paths.picture(video.id, pictureWidth, pictureVersion(video)),
   }
 }

@@ -31,8 +31,16 @@ export function talkIdInUrl(url: string, site: SiteInfo): number | undefined {
   return id === undefined || !Number.isSafeInteger(Number(id)) ? undefined : Number(id)
 }
 
-/** Builds the oEmbed response of a talk, within the requested size. */
-export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: MaxSize) {
+/**
+ * Builds the oEmbed response of a talk, within the requested size. A talk whose recordings are lost
+ * is a link: there is nothing to play.
+ */
+export function oEmbed(
+  video: Video,
+  isLost: boolean,
+  site: SiteInfo,
+  { maxwidth, maxheight }: MaxSize,
+) {
   const base = site.origin()
   const { width, height } = playerSize(maxwidth, maxheight)
   const previewFits =
@@ -41,7 +49,7 @@ export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: Ma
   const title = xmlText(video.title).trim() || `${video.id}`
   const authors = xmlNames(video.speakers).join(', ')
   return xmlTexts({
-    type: 'video',
+    type: isLost ? 'link' : 'video',
     version: '1.0',
     title,
     ...(authors && { author_name: authors }),
@@ -54,9 +62,11 @@ export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: Ma
       thumbnail_width: previewSize.width,
       thumbnail_height: previewSize.height,
     }),
-    width,
-    height,
-    html: embedCode({ src: base + paths.embed(video.id), width, height, title }),
+    ...(!isLost && {
+      width,
+      height,
+      html: embedCode({ src: base + paths.embed(video.id), width, height, title }),
+    }),
   })
 }
 

@@ -3,6 +3,7 @@ import { Problem, SearchText, type Video, validationErrors } from '@talkshelf/co
 import { type FeedFormat, feedFormats, paths } from '@talkshelf/web'
 import type { FastifyInstance } from 'fastify'
 import { findPublicEntity } from '../entities/entities.ts'
+import { findSourceStates } from '../links/links.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -87,7 +88,8 @@ export function syndicationRoutes(
       maxheight: parsePixels('maxheight', maxheight),
     }
     const record: Video = JSON.parse(body)
-    const response = feeds.oEmbed(record, site, maxSize)
+    const states = await findSourceStates(pool.lookups, [record.id])
+    const response = feeds.oEmbed(record, states.get(record.id)?.isLost ?? false, site, maxSize)
     const edge = () => recordPolicy(id, record.id)
     return format === 'xml'
       ? { body: feeds.oEmbedXml(response), type: 'text/xml; charset=utf-8', edge }

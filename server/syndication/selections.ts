@@ -9,6 +9,7 @@ import {
 import { paths, type SearchState, searchKeys } from '@talkshelf/web'
 import { listRecords, parseSearchParams } from '../catalogue/catalogue.ts'
 import { type EntityKind, findPublicEntity } from '../entities/entities.ts'
+import { findSourceStates, noSourceStates } from '../links/links.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { categoryEntry, type Entry, type Feed, talkEntry } from './entries.ts'
@@ -141,7 +142,7 @@ export async function searchFeed(
     title,
     about: 'Talks that a search finds',
     page,
-    entries: await mapSequentially(videos, (video) => talkEntry(video, markdown, site)),
+    entries: await talkEntries(pool, videos, markdown, site),
   }
 }
 
@@ -156,8 +157,23 @@ async function talkFeed(
   return {
     ...head,
     id: `${site.origin()}${key}/feed`,
-    entries: await mapSequentially(videos, (video) => talkEntry(video, markdown, site)),
+    entries: await talkEntries(pool, videos, markdown, site),
   }
+}
+
+async function talkEntries(
+  pool: Pool,
+  videos: readonly Video[],
+  markdown: Markdown,
+  site: SiteInfo,
+): Promise<Entry[]> {
+  const states = await findSourceStates(
+    pool.lists,
+    videos.map(({ id }) => id),
+  )
+  return mapSequentially(videos, (video) =>
+    talkEntry(video, states.get(video.id) ?? noSourceStates, markdown, site),
+  )
 }
 
 /** Builds one entry at a time, so that 30 texts do not block the event loop. */

@@ -25,11 +25,15 @@ export function serializeFeed(feed: Feed, format: FeedFormat, site: SiteInfo): s
 }
 
 /**
- * Returns the time of the last change of any entry. It is 1970 for an empty feed: the current time
+ * Returns the time of the last change of any entry, or of where it can be watched. It is 1970 for an empty feed: the current time
  * would make every response a new version.
  */
 export function feedUpdated({ entries }: Feed): Date {
-  return new Date(Math.max(0, ...entries.map(({ updated }) => updated.getTime())))
+  const times = entries.flatMap(({ updated, sourcesChanged = updated }) => [
+    updated,
+    sourcesChanged,
+  ])
+  return new Date(Math.max(0, ...times.map((time) => time.getTime())))
 }
 
 const mediaNamespaces = {

@@ -1,7 +1,8 @@
 import { indexedPaths, paths } from '@talkshelf/web'
 import type { EntityKind } from '../entities/entities.ts'
+import { findSourceStates, noSourceStates, type SourceStates } from '../links/links.ts'
 import type { Db } from '../platform/db/db.ts'
-import { mediaFiles } from './entries.ts'
+import { talkMedia } from './entries.ts'
 import {
   listSitemapEntities,
   listSitemapParts,
@@ -113,7 +114,12 @@ async function* talkPages(
 ): AsyncGenerator<string> {
   for (let last = after; ; ) {
     const rows = await listSitemapTalks(db, last, upTo, maxTextLength, batchSize)
-    if (rows.length > 0) yield rows.map((row) => talkUrl(row, site)).join('')
+    const states = await findSourceStates(
+      db,
+      rows.map(({ id }) => id),
+    )
+    const urls = rows.map((row) => talkUrl(row, states.get(row.id) ?? noSourceStates, site))
+    if (rows.length > 0) yield urls.join('')
     if (rows.length < batchSize) return
     last = rows.at(-1)?.id ?? upTo
   }
@@ -134,20 +140,20 @@ async function* entityPages(
   }
 }
 
-function talkUrl(talk: SitemapTalk, site: SiteInfo): string {
+function talkUrl(talk: SitemapTalk, states: SourceStates, site: SiteInfo): string {
   return element(
     'url',
     textElement('loc', site.origin() + paths.talk(talk)) +
       textElement('lastmod', `${talk.updated}Z`) +
-      videoElement(talk, site),
+      videoElement(talk, states, site),
   )
 }
 
-/** Describes the video of a talk; empty if it has none. */
-function videoElement(talk: SitemapTalk, site: SiteInfo): string {
+/** Describes the video of a talk; empty if it has none, or none any more. */
+function videoElement(talk: SitemapTalk, states: SourceStates, site: SiteInfo): string {
   const base = site.origin()
-  const [file] = mediaFiles(talk)
-  if (!file && !talk.source_url) return ''
+  const { files, hasPlayer } = talkMedia(talk, states)
+  if (!hasPlayer) return ''
   const title = singleLine(talk.title) || String(talk.id)
   const { duration } = talk
   return element(
@@ -155,7 +161,7 @@ function videoElement(talk: SitemapTalk, site: SiteInfo): string {
     textElement('video:thumbnail_loc', base + paths.picture(talk.id, 1280)) +
       textElement('video:title', title) +
       textElement('video:description', singleLine(talk.text) || title) +
-      textElement('video:content_loc', file?.url) +
+      textElement('video:content_loc', files[0]?.url) +
       textElement('video:player_loc', base + paths.embed(talk.id)) +
       textElement(
         'video:duration',

@@ -182,6 +182,8 @@ const parameters: Record<string, string[]> = {
   recorded_before: ['2004-01-01', '2025-01-01'],
   updated_since: ['2026-01-01T00:00:05Z', '2026-01-01T00:00:30Z'],
   source_url: ofBoth(({ word }) => [`https://example.org/${word}`]),
+  state: ['ok', 'suspect', 'gone', 'private', 'region'],
+  host: ['example.org', 'videos.example.org', 'www.youtube.com'],
   ordering: ['title', '-added', 'updated', 'duration,-id', '-recorded'],
   spelling: ['exact', 'other'],
   fields: ['id,title', 'speakers,tags,category', 'wrong'],

@@ -264,10 +264,11 @@ test('serializes any archive name and title for OpenSearch and oEmbed', () => {
           speakers: [`T${title}`],
           thumbnail_url: null,
         } as unknown as Video
-        const embed = oEmbed(talk, named, { maxwidth })
+        const embed = oEmbed(talk, false, named, { maxwidth })
         assertXml('oembed', oEmbedXml(embed))
         assertJson('oembed', JSON.stringify(embed))
-        assert.ok(embed.width <= (maxwidth ?? 640) && embed.height <= embed.width)
+        const { width = 0, height = 0 } = embed
+        assert.ok(width > 0 && width <= (maxwidth ?? 640) && height <= width)
       },
     ),
     { numRuns: 300 },

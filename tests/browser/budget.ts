@@ -1,7 +1,7 @@
 // npm run budget -- [--url http://...] [--talks file] [--sample 50]
 //
 // Measures how many bytes a page loads before anything is played: of the heaviest of many real
-// talks, and of the heaviest of many real searches.
+// talks, of the heaviest of many real searches, and of what is at risk.
 
 import { parseArgs } from 'node:util'
 import type { Browser } from 'playwright-core'
@@ -9,7 +9,7 @@ import { openBrowserArchive } from './archive.ts'
 import { startChromium } from './chromium.ts'
 import { jsonResponse } from './environment.ts'
 
-const limits = { talk: 60_000, search: 80_000 }
+const limits = { talk: 60_000, search: 80_000, atRisk: 40_000 }
 
 const queries = [
   ...[
@@ -72,9 +72,13 @@ async function main(): Promise<number> {
         archive.url,
         queries.map((q) => `/search${q && `?${new URLSearchParams({ q })}`}`),
       )
+      const atRisk = await weigh(browser, archive.url, '/at-risk')
       print('talk', talk, limits.talk)
       print('search', search, limits.search)
-      return talk.total <= limits.talk && search.total <= limits.search ? 0 : 1
+      print('at risk', atRisk, limits.atRisk)
+      const areLight =
+        talk.total <= limits.talk && search.total <= limits.search && atRisk.total <= limits.atRisk
+      return areLight ? 0 : 1
     } finally {
       await browser.close()
     }

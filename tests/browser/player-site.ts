@@ -187,6 +187,8 @@ function talkOf(sources: readonly Source[]): Talk {
     qualityNotes: '',
     copyrightText: '',
     sources,
+    elsewhere: [],
+    lost: [],
     downloads: [],
     links: [],
     added: '',

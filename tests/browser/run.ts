@@ -11,6 +11,7 @@ import { startChromium, startTally, type Tally, withoutPictures } from './chromi
 import { deskTests } from './desk.ts'
 import type { BrowserEnvironment } from './environment.ts'
 import { keyTests } from './keys.ts'
+import { linkTests } from './links.ts'
 import { noScriptTests } from './no-script.ts'
 import { pageTests } from './pages.ts'
 import { preferenceTests } from './preferences.ts'
@@ -37,6 +38,7 @@ const partsWithoutPictures: Parts = {
   desk: deskTests,
   speakers: speakersTests,
   suggest: suggestTests,
+  links: linkTests,
   time: timeTests,
   scripts: scriptTests,
 }
@@ -59,7 +61,7 @@ async function main(): Promise<number> {
   // Some titles begin with the name of their part.
   const onlyPart = names.find((name) => only === name || only?.startsWith(`${name}: `))
   // These start archives of their own.
-  const hasOwn = ['desk', 'speakers', 'suggest'].includes(onlyPart ?? '')
+  const hasOwn = ['desk', 'speakers', 'suggest', 'links'].includes(onlyPart ?? '')
   const archive = openBrowserArchive(hasOwn ? { url: '' } : values)
   const { test, end } = startTally(1_200_000)
   try {

@@ -3,8 +3,8 @@
 // Writes screenshots of the main pages on a phone and on a desktop, in light and dark, small enough
 // for the documentation. They show the archive at --url, or one that is started for them with the
 // talks of --talks: by default the real ones if they are available, else the examples of the demo.
-// Screenshots of the desk always show the examples of the demo, in an archive that is started for
-// them, so there are none with --url.
+// Screenshots of the desk always show the examples of the demo, and those of what is at risk
+// invented talks, in archives that are started for them, so there are none with --url.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import sharp from 'sharp'
 import { openBrowserArchive } from './archive.ts'
+import { fillAtRisk } from './at-risk-archive.ts'
 import { startChromium } from './chromium.ts'
 import { takeDeskScreenshots } from './desk-screenshots.ts'
 import { examples } from './environment.ts'
@@ -36,8 +37,11 @@ try {
   try {
     if (values.only !== 'desk') await takePublicScreenshots(browser)
     if (values.url !== undefined)
-      console.log('No screenshots of the desk: they need an archive that is started for them')
-    else if (values.only !== 'public') await takeDeskScreenshots(archive, browser, save)
+      console.log('No screenshots of the desk and of what is at risk: they need their own archives')
+    else {
+      if (values.only !== 'public') await takeDeskScreenshots(archive, browser, save)
+      if (values.only !== 'desk') await takeAtRiskScreenshots(browser)
+    }
   } finally {
     await browser.close()
   }
@@ -71,6 +75,19 @@ async function takePublicScreenshots(browser: Browser): Promise<void> {
         await save(page, `${name}-${size}-${colorScheme}`)
       }
       await context.close()
+    }
+}
+
+/** Shows what is at risk with invented talks, because no host was asked about the real ones. */
+async function takeAtRiskScreenshots(browser: Browser): Promise<void> {
+  const own = await archive.empty('at-risk')
+  await fillAtRisk(own)
+  for (const [size, viewport] of Object.entries(sizes))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await browser.newPage({ viewport, colorScheme, locale: 'en-GB' })
+      await page.goto(`${own.url}/at-risk`, { waitUntil: 'networkidle' })
+      await save(page, `at-risk-${size}-${colorScheme}`)
+      await page.close()
     }
 }
 

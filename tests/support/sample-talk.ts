@@ -31,6 +31,8 @@ export const aTalk: Talk = {
       label: 'MP4',
     },
   ],
+  elsewhere: [],
+  lost: [],
   downloads: [],
   links: [],
   added: '2026-03-02T10:00:00.000Z',

@@ -3,6 +3,8 @@ import { mock } from 'node:test'
 import type { Fact } from '@talkshelf/contract'
 import { maintain } from '../../server/maintenance/maintenance.ts'
 import { category, type Reply, type TestArchive } from './harness.ts'
+import { withDatabase } from './invariants.ts'
+import { setSourceState } from './source-states.ts'
 import { until } from './until.ts'
 
 // An archive with public content and secrets. Two archives with the same public content and
@@ -63,6 +65,7 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
   await addFormerNames(writer, secret)
   await addImports(archive, writer, secret)
   await addReplacedTexts(writer, secret)
+  await addSourceStates(archive, writer, secret)
 
   // Removes words of former names and titles, after the time that operations.md states.
   await maintain(archive.pool, {
@@ -269,6 +272,32 @@ async function addReplacedTexts({ send, make }: SecretsWriter, { word }: Secrets
     summary: '',
     tags: [],
   })
+}
+
+/**
+ * Adds a suspicion against a source in one of the archives, and what was found out about sources of
+ * drafts and of records that were taken down.
+ */
+async function addSourceStates(
+  { databaseUrl }: TestArchive,
+  { send, make }: SecretsWriter,
+  { word }: Secrets,
+): Promise<void> {
+  const [there, lost] = ['https://videos.example.org/1.mp4', 'https://videos.example.org/2.mp4']
+  await make({ title: 'Found elsewhere', source_url: there, video_mp4_url: lost })
+  await make({ title: `${word} of the same`, source_url: there, video_mp4_url: lost, state: 2 })
+  const isSuspect = word === secrets[0].word
+  const found = { since: '2026-01-02T00:00:00Z', lastGood: '2026-01-02T00:00:00Z' }
+  await setSourceState(databaseUrl, there, 'ok', found)
+  if (isSuspect)
+    await setSourceState(databaseUrl, there, 'suspect', { ...found, since: '2026-01-05T00:00:00Z' })
+  await setSourceState(databaseUrl, lost, 'private')
+  // Drafts and the records that were taken down share this one.
+  const [source] = await withDatabase(databaseUrl, (query) =>
+    query('select id::int from source where url = $1', [`https://example.org/${word}`]),
+  )
+  for (const state of isSuspect ? ['gone', 'ok', 'private'] : ['region'])
+    await send('PATCH', `source/${source?.id}`, { pin: { state, until: '2999-01-01' } })
 }
 
 /** Imports a file, and applies it unless only a plan is wanted. */

@@ -1,3 +1,4 @@
+import { atRiskEn } from './at-risk-en.ts'
 import { speakerLinkEn } from './speaker-link-en.ts'
 import { suggestEn } from './suggest-en.ts'
 
@@ -143,6 +144,21 @@ export const en = {
   noVideo: 'No recording is linked yet.',
   unplayable: 'This recording cannot be played here. Try one of the links.',
   retry: 'Try again',
+  sourceStates: {
+    unreachable: (month: string) => `not reachable since ${month}`,
+    'embed-off': (_: string) => 'plays only there',
+    region: (_: string) => 'not available in every country',
+    age: (_: string) => 'for adults only',
+    moved: (_: string) => 'moved to another address',
+    gone: (month: string) => `gone since about ${month}`,
+    private: (month: string) => `private since about ${month}`,
+    removed: (month: string) => `removed about ${month}`,
+    closed: (month: string) => `account closed about ${month}`,
+  },
+  recordingLost: 'This recording is not available any more, as far as we know.',
+  lastSeen: (day: string) => `We last saw it on ${day}.`,
+  wayback: 'Search the Wayback Machine',
+  anotherCopy: 'Do you know another copy?',
   sources: 'Recordings',
   copyAtTime: 'Copy link at current time',
   copy: 'Copy',
@@ -372,6 +388,7 @@ export const en = {
   },
   backHome: 'Back to the home page',
   suggest: suggestEn,
+  atRisk: atRiskEn,
   speakerLink: speakerLinkEn,
 }
 

@@ -1,3 +1,4 @@
+import { atRiskEs } from './at-risk-es.ts'
 import { type Messages, siteNames } from './en.ts'
 import { speakerLinkEs } from './speaker-link-es.ts'
 import { suggestEs } from './suggest-es.ts'
@@ -125,6 +126,21 @@ export const es: Messages = {
   noVideo: 'Todavía no hay ninguna grabación enlazada.',
   unplayable: 'Esta grabación no se puede reproducir aquí. Prueba con uno de los enlaces.',
   retry: 'Reintentar',
+  sourceStates: {
+    unreachable: (month) => `sin respuesta desde ${month}`,
+    'embed-off': () => 'solo se reproduce allí',
+    region: () => 'no disponible en todos los países',
+    age: () => 'solo para adultos',
+    moved: () => 'está en otra dirección',
+    gone: (month) => `ya no está desde ${month}, aproximadamente`,
+    private: (month) => `privada desde ${month}, aproximadamente`,
+    removed: (month) => `retirada hacia ${month}`,
+    closed: (month) => `cuenta cerrada hacia ${month}`,
+  },
+  recordingLost: 'Esta grabación ya no está disponible, que sepamos.',
+  lastSeen: (day) => `La vimos por última vez el ${day}.`,
+  wayback: 'Buscar en Wayback Machine',
+  anotherCopy: '¿Conoces otra copia?',
   sources: 'Grabaciones',
   copyAtTime: 'Copiar enlace al momento actual',
   copy: 'Copiar',
@@ -355,5 +371,6 @@ export const es: Messages = {
   },
   backHome: 'Volver a la página de inicio',
   suggest: suggestEs,
+  atRisk: atRiskEs,
   speakerLink: speakerLinkEs,
 }

@@ -119,6 +119,7 @@ function Plots({ totals, byYear, byLanguage, added, having, hosts }: AboutData) 
       />
       <Shares
         title={words.hosts}
+        hint={<a href={view.href(paths.atRisk)}>{words.atRisk.title}</a>}
         whole={totals.talks}
         points={hosts.slice(0, 8).map(({ host, talks }) => ({ name: host, value: talks }))}
       />

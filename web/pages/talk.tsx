@@ -6,7 +6,7 @@ import { plainText } from '../markdown.ts'
 import { Cards, EntityLink, EntityLinks, RecordedDate } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
 import { PageLayout } from '../parts/page.tsx'
-import { Player } from '../parts/player.tsx'
+import { isRecordingLost, Player } from '../parts/player.tsx'
 import { deskPaths, paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
@@ -28,6 +28,7 @@ export function TalkPage({
   const text = plainText(talk.summary || talk.description, 200)
   const speakers = talk.speakers.map(({ name }) => name).join(', ')
   const lang = talk.language.code === locale ? undefined : talk.language.code
+  const isLost = isRecordingLost(talk)
   const steps = [
     { name: view.site.name, path: paths.home },
     { name: talk.category.name, path: paths.entity('category', talk.category) },
@@ -39,7 +40,10 @@ export function TalkPage({
       title={talk.title}
       description={text || [speakers, talk.category.name].filter(Boolean).join(' · ')}
       canonical={path}
-      preview={{ type: 'video.other', picture: paths.preview(talk.id, talk.pictureVersion) }}
+      preview={{
+        type: isLost ? 'website' : 'video.other',
+        picture: paths.preview(talk.id, talk.pictureVersion),
+      }}
       oEmbed={`${paths.oEmbed}?${new URLSearchParams({ url: view.origin + path, format: 'json' })}`}
       jsonLd={[
         videoJsonLd(talk, view.origin, view.site.licence),
@@ -217,17 +221,18 @@ function Details({ talk, credits }: Pick<TalkData, 'talk' | 'credits'>) {
 }
 
 function Links({ title, links }: { title: string; links: Talk['links'] }) {
-  const { number } = useView()
+  const { words, number, month } = useView()
   return (
     <>
       <h3>{title}</h3>
       <ul class="plain">
-        {links.map(({ address, label, size }) => (
+        {links.map(({ address, label, size, status }) => (
           <li key={address}>
             <a href={address} rel="nofollow noopener ugc">
               {label}
             </a>
             {size ? ` (${number(Math.max(1, Math.round(size / 1e6)))} MB)` : ''}
+            {status && ` (${words.sourceStates[status.state](month(status.since))})`}
           </li>
         ))}
       </ul>

@@ -34,6 +34,9 @@ export function Footer() {
           <li>
             <a href={href(paths.about)}>{words.aboutArchive}</a>
           </li>
+          <li>
+            <a href={href(paths.atRisk)}>{words.atRisk.title}</a>
+          </li>
           {site.contact && (
             <li>
               <a href={site.contact}>{words.sitePages.contact}</a>

@@ -1,5 +1,6 @@
-import type { Source, Talk } from '../data.ts'
+import type { LostSource, Source, SourceStatus, Talk } from '../data.ts'
 import { embedCode, embedSize } from '../embed-code.ts'
+import type { Messages } from '../messages/messages.ts'
 import { paths } from '../paths.ts'
 import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
@@ -12,7 +13,7 @@ interface Props {
   readonly talk: Talk
   readonly at: number
   /** Whether it is embedded in another site, where links must leave the frame. */
-  readonly isFramed?: boolean
+  readonly isFramed?: boolean | undefined
 }
 
 /** The player of a talk, or a note if there is nothing to play. */
@@ -85,6 +86,20 @@ export function Player({ talk, at, isFramed = false }: Props) {
               <a class="player-link" href={source.address} {...linkAttributes}>
                 {words.watchOn(linkName(source))}
               </a>
+              <State status={source.status} />
+            </li>
+          ))}
+          {talk.elsewhere.map(({ address, label, status }) => (
+            <li key={address}>
+              <a class="player-link" href={address} {...linkAttributes}>
+                {words.watchOn(label)}
+              </a>
+              <State status={status} />
+            </li>
+          ))}
+          {talk.lost.map(({ address, label, status }) => (
+            <li key={address} class="player-lost">
+              <s>{label}</s> <State status={status} />
             </li>
           ))}
         </ul>
@@ -151,19 +166,25 @@ function UpNext() {
   )
 }
 
+/** What is known against a source. */
+function State({ status }: { readonly status: SourceStatus | undefined }) {
+  const { words, month } = useView()
+  if (!status) return null
+  return <span class="player-state">{words.sourceStates[status.state](month(status.since))}</span>
+}
+
 /** The picture with a message, and the first links to recordings. Details list all links. */
 function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
   const { words } = useView()
-  const recordings = [...talk.downloads, ...talk.links].filter(({ isRelated }) => !isRelated)
-  const links = recordings.slice(0, 3)
-  const reason = talk.recordingStatus ? words.noRecording[talk.recordingStatus] : words.noVideo
+  const links = linkedRecordings(talk).slice(0, 3)
+  const isLost = isRecordingLost(talk)
   return (
     <section class="player" aria-label={words.video}>
       <div class="player-frame">
         <Picture talk={talk} />
         <div class="player-failure">
-          <p>{links.length > 0 ? words.unplayable : reason}</p>
-          {links.length > 0 && (
+          <p>{isLost ? words.recordingLost : unplayableText(links.length > 0, talk, words)}</p>
+          {(links.length > 0 || isLost) && (
             <ul class="player-sources">
               {links.map(({ address, label }) => (
                 <li key={address}>
@@ -172,12 +193,66 @@ function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
                   </a>
                 </li>
               ))}
+              {isLost && (
+                <li>
+                  <AnotherCopy talk={talk} isFramed={isFramed} />
+                </li>
+              )}
             </ul>
           )}
         </div>
       </div>
+      {!isFramed && talk.lost.length > 0 && <LostSources sources={talk.lost} />}
       {!isFramed && <UpNext />}
     </section>
+  )
+}
+
+const linkedRecordings = ({ elsewhere, downloads, links }: Talk) =>
+  [...elsewhere, ...downloads, ...links].filter(({ isRelated }) => !isRelated)
+
+/** Tells whether a talk had recordings, and none of them is left. */
+export const isRecordingLost = (talk: Talk): boolean =>
+  talk.lost.length > 0 && talk.sources.length === 0 && linkedRecordings(talk).length === 0
+
+function unplayableText(hasLinks: boolean, { recordingStatus }: Talk, words: Messages): string {
+  if (hasLinks) return words.unplayable
+  return recordingStatus ? words.noRecording[recordingStatus] : words.noVideo
+}
+
+/** Leads to the form for the address of another copy. */
+function AnotherCopy({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
+  const { words, site, base, origin } = useView()
+  // Changes are made in the archive that this one is a copy of.
+  const start = site.source ?? (isFramed ? origin : base)
+  return (
+    <a
+      class={isFramed ? 'player-link' : 'player-link player-another'}
+      href={`${start}${paths.suggest(talk)}?kind=dead-link`}
+      rel="nofollow noopener"
+      target={isFramed ? '_blank' : undefined}
+    >
+      {words.anotherCopy}
+    </a>
+  )
+}
+
+/** What was where, until when, and where to look for a copy. */
+function LostSources({ sources }: { readonly sources: readonly LostSource[] }) {
+  const { words, day } = useView()
+  return (
+    <ul class="player-losses">
+      {sources.map(({ address, label, status }) => (
+        <li key={address}>
+          <s>{label}</s> <State status={status} />
+          {'. '}
+          {status.lastGood !== null && `${words.lastSeen(day(status.lastGood))} `}
+          <a href={`https://web.archive.org/web/2/${address}`} rel="nofollow noopener ugc">
+            {words.wayback}
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -10,6 +10,17 @@ interface Point {
   readonly href?: string
 }
 
+interface TableData {
+  /** The headings of the columns, the first one of the names. */
+  readonly columns: readonly string[]
+  readonly rows: readonly {
+    readonly name: string
+    readonly values: readonly number[]
+    /** Path relative to the base path. */
+    readonly href?: string
+  }[]
+}
+
 interface PlotProps {
   readonly id: string
   readonly title: string
@@ -17,6 +28,8 @@ interface PlotProps {
   /** Heading of the column with the names. */
   readonly of: string
   readonly points: readonly Point[]
+  /** If the table has more numbers than the points. */
+  readonly table?: TableData
 }
 
 const width = 720
@@ -47,8 +60,11 @@ export function BarPlot(props: PlotProps) {
   const { end, steps } = scaleOf(Math.max(...points.map(({ value }) => value)))
   const slot = (width - left) / Math.max(1, points.length)
   const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
-  const labelEvery = Math.ceil(points.length / 12)
+  const longest = Math.max(...points.map(({ name }) => name.length))
+  const labelEvery = Math.ceil((points.length * longest) / 48)
   const fromLast = (index: number) => points.length - 1 - index
+  // In the middle of a narrow bar, the name of the last one would leave the plot.
+  const isAtEnd = (index: number) => fromLast(index) === 0 && slot < longest * 16
   return (
     <Figure {...props}>
       <Grid steps={steps} y={y} />
@@ -68,9 +84,9 @@ export function BarPlot(props: PlotProps) {
             <text
               // Phones have room for every third label.
               class={fromLast(index) % (labelEvery * 3) === 0 ? 'label below' : 'label below minor'}
-              x={round(left + (index + 0.5) * slot)}
+              x={isAtEnd(index) ? width : round(left + (index + 0.5) * slot)}
               y={height - 8}
-              text-anchor="middle"
+              text-anchor={isAtEnd(index) ? 'end' : 'middle'}
             >
               {name}
             </text>
@@ -134,9 +150,14 @@ function Figure({
   hint,
   of,
   points,
+  table,
   children,
 }: PlotProps & { children: preact.ComponentChildren }) {
-  const { words, number, href } = useView()
+  const { words } = useView()
+  const plain = {
+    columns: [of, words.talksLabel],
+    rows: points.map(({ value, ...point }) => ({ ...point, values: [value] })),
+  }
   return (
     <figure class="plot" aria-labelledby={`${id}-title`}>
       <figcaption>
@@ -146,44 +167,64 @@ function Figure({
       <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
         {children}
       </svg>
-      <details>
-        <summary>
-          {words.asTable} <span class="unseen">({title})</span>
-        </summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{of}</th>
-              <th scope="col">{words.talksLabel}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {points.map((point) => (
-              <tr key={point.name}>
-                <th scope="row">
-                  {point.href ? <a href={href(point.href)}>{point.name}</a> : point.name}
-                </th>
-                <td>{number(point.value)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
+      <PlotTable title={title} {...(table ?? plain)} />
     </figure>
   )
 }
 
+/** The numbers of a plot, for screen readers and for copying. */
+function PlotTable({ title, columns, rows }: TableData & { title: string }) {
+  const { words, number } = useView()
+  return (
+    <details>
+      <summary>
+        {words.asTable} <span class="unseen">({title})</span>
+      </summary>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" key={column}>
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <th scope="row">
+                <Name {...row} />
+              </th>
+              {row.values.map((value, index) => (
+                <td key={columns[index]}>{number(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  )
+}
+
+interface SharePoint extends Point {
+  readonly of?: number
+}
+
 interface SharesProps {
   readonly title: string
-  readonly hint?: string
-  readonly points: readonly Point[]
-  /** The value of 100 %. */
+  readonly hint?: preact.ComponentChildren
+  readonly points: readonly SharePoint[]
+  /** The value of 100 %, for points that do not have their own. */
   readonly whole: number
+  /** More numbers than the points have. */
+  readonly table?: TableData
 }
 
 /** Shares of a whole as lines of text, each with a bar. */
-export function Shares({ title, hint, points, whole }: SharesProps) {
-  const { href, number, locale } = useView()
+export function Shares({ title, hint, points, whole, table }: SharesProps) {
+  const { number, locale } = useView()
+  const shareOf = ({ value, of = whole }: SharePoint) => (of > 0 ? value / of : 0)
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return (
     <section class="plot">
@@ -192,23 +233,26 @@ export function Shares({ title, hint, points, whole }: SharesProps) {
       <ul class="plain shares">
         {points.map((point) => (
           <li key={point.name}>
-            <span>{point.href ? <a href={href(point.href)}>{point.name}</a> : point.name}</span>
+            <span>
+              <Name {...point} />
+            </span>
             <span class="count">
-              {percent.format(whole > 0 ? point.value / whole : 0)}{' '}
-              <span class="facts">({number(point.value)})</span>
+              {percent.format(shareOf(point))} <span class="facts">({number(point.value)})</span>
             </span>
             <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
               <rect class="grid-bar" width="100" height="4" rx="1" />
-              <rect
-                class="bar"
-                width={round(whole > 0 ? (100 * point.value) / whole : 0)}
-                height="4"
-                rx="1"
-              />
+              <rect class="bar" width={round(100 * shareOf(point))} height="4" rx="1" />
             </svg>
           </li>
         ))}
       </ul>
+      {table && <PlotTable title={title} {...table} />}
     </section>
   )
+}
+
+function Name({ name, href: path }: { readonly name: string; readonly href?: string }) {
+  const { href } = useView()
+  const text = <bdi>{name}</bdi>
+  return path ? <a href={href(path)}>{text}</a> : text
 }

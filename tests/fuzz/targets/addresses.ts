@@ -91,6 +91,13 @@ export const addressTargets: readonly FuzzTarget[] = [
           address,
         )
       }
+      const away = { state: 'gone', since: '2026-01-01', lastGood: null } as const
+      const urls = [first, second, third, ...others]
+      const all = new Map(urls.map((url) => [url, away]))
+      const left = findSources(record as unknown as Video, facts, undefined, all)
+      assertProperty(left.sources.length + left.downloads.length === 0, 'plays what is away', first)
+      for (const { address } of left.lost)
+        assertProperty(/^https?:$/.test(new URL(address).protocol), 'a lost scheme', address)
       for (const frame of sourcePolicy(sources).frames)
         assertProperty(!/[\s;,'"]/.test(frame), 'a frame breaks the CSP', frame)
       assertProperty(
