@@ -5,6 +5,7 @@ import { blackPng } from '../support/picture-archive.ts'
 import { until } from '../support/until.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
+import { linkTests } from './desk-links.ts'
 import { matchTests } from './matches.ts'
 import { runScript } from './script.ts'
 import { type DeskSteps, invitePerson, signInWithCode } from './sign-in.ts'
@@ -26,6 +27,7 @@ const pagesOfAdmins = [
   '/desk/import',
   '/desk/match',
   '/desk/followed-sources',
+  '/desk/links',
   '/desk/quality',
   '/desk/quality/no-date',
   '/desk/speakers',
@@ -432,6 +434,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       ))
   await importTests({ test, inDesk, signIn })
   await matchTests({ test, inDesk, signIn })
+  await linkTests({ test, inDesk, signIn }, { url, databaseUrl, token })
   await bulkEditTests({ test, inDesk, signIn }, archive.url, token)
   await pictureTests({ test, inDesk, signIn })
 
