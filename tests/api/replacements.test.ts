@@ -5,6 +5,7 @@ import { createToken, findEvent } from '../../server/auth/auth.ts'
 import { proposeReplacement } from '../../server/links/links.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { untilWaiting } from '../support/writer.ts'
 
 // Replacements: copies of videos that programs propose and editors accept or refuse.
 
@@ -297,6 +298,34 @@ test('editors who decide at once make one change, and nothing is lost of what ot
     assert.deepEqual([source_url, summary], [copyOf(video), `Edited ${round}`])
     assert.equal(await changesOf(video.id), before + 2, 'one of the copy, one of the edit')
   }
+  for (let round = 0; round < 15; round++) {
+    const video = await make()
+    await propose(await sourceIn('ok', video), copyOf(video))
+    const [replacement] = await ofVideo(video)
+    assert.ok(replacement)
+    const related = { kind: 'related', url: `https://slides.example/${round}`, label: null }
+    const replies = await Promise.all([
+      decide('accept', replacement),
+      decide('accept', replacement, second),
+      call('PUT', `/api/v2/video/${video.id}/facts`, { token, body: { facts: [related] } }),
+    ])
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [200, 200, 200],
+    )
+    const copies = (await factsOf(video.id)).filter(({ kind }) => kind === 'media')
+    // The list of facts may have been replaced after the copy was added.
+    assert.ok(copies.length <= 1, JSON.stringify(copies))
+    const [row] = await withDatabase(databaseUrl, (query) =>
+      query(
+        `select count(*)::int as count from change
+         where subject = 'facts' and subject_id = $1 and after::text like '%archive.org%'
+           and before::text not like '%archive.org%'`,
+        [video.id],
+      ),
+    )
+    assert.equal(row?.count, 1, 'the copy was added once')
+  }
   await checkInvariants(databaseUrl)
 })
 
@@ -315,6 +344,25 @@ test('of two editors who disagree one wins, and the record shows which', async (
     const { source_url } = await read(video.id)
     assert.equal(source_url, statuses[0] === 200 ? copyOf(video) : video.source_url)
   }
+})
+
+test('a copy that is proposed during a takedown waits for its end', async () => {
+  const { video, source } = await makeLost()
+  await withDatabase(databaseUrl, (first) =>
+    withDatabase(databaseUrl, async (second) => {
+      await first('begin')
+      await first(
+        `update video
+         set taken_down = current_date, takedown_reason = 'asked for', revision = revision + 1
+         where id = $1`,
+        [video.id],
+      )
+      const proposed = propose(source, `https://archive.org/details/late-${video.id}`)
+      await untilWaiting(second, 1, [proposed])
+      await first('rollback')
+      assert.equal(await proposed, 1, 'it was not taken down')
+    }),
+  )
 })
 
 test('a takedown at the same time leaves neither a copy nor a replacement', async () => {

@@ -378,9 +378,7 @@ function StateMark({ source }: { readonly source: Source }) {
   return (
     <>
       <span class={isWarned(state) ? 'mark warn' : 'mark'}>{text.states[state]}</span>{' '}
-      {isDated && since !== null && (
-        <span class="help">{text.since(day(since.slice(0, 10)))}</span>
-      )}{' '}
+      {isDated && since !== null && <span class="help">{text.since(day(since.slice(0, 10)))}</span>}{' '}
       {pinned !== null && <span class="mark">{text.pinnedUntil(day(pinned.slice(0, 10)))}</span>}
     </>
   )
