@@ -21,6 +21,8 @@ export const redirectStatuses = [301, 302, 303, 307, 308]
 
 export interface Download {
   readonly agent: Agent
+  /** Runs something that is not part of the download, and whose time does not count. */
+  untimed<T>(run: () => Promise<T>): Promise<T>
   /** The error of a connection that was reset, if any. */
   connectionError(): Error | undefined
   /** Returns why the download failed: the reason for which it was ended, or the error itself. */
@@ -42,7 +44,9 @@ export async function startDownload(options: DownloadOptions): Promise<Download>
   // The signal may have been aborted while undici was loaded.
   signal?.throwIfAborted()
   const onAbort = () => end(signal?.reason)
-  const timer = setTimeout(() => end(timeoutError()), timeoutMs)
+  let leftMs = timeoutMs
+  let startedMs = performance.now()
+  let timer = setTimeout(() => end(timeoutError()), leftMs)
   signal?.addEventListener('abort', onAbort, { once: true })
 
   async function end(reason?: unknown): Promise<void> {
@@ -53,6 +57,16 @@ export async function startDownload(options: DownloadOptions): Promise<Download>
   }
   return {
     agent,
+    async untimed(run) {
+      clearTimeout(timer)
+      leftMs -= performance.now() - startedMs
+      try {
+        return await run()
+      } finally {
+        startedMs = performance.now()
+        if (!ending.signal.aborted) timer = setTimeout(() => end(timeoutError()), leftMs)
+      }
+    },
     connectionError: () => broken,
     // After `end`, the error is only a consequence of it.
     reasonFor: (error) => (ending.signal.aborted ? ending.signal.reason : toOutboundError(error)),

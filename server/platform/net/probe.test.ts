@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import { createAuthority, selfSigned } from '../../../tests/support/certificates.ts'
 import { startRawServer } from '../../../tests/support/raw-server.ts'
@@ -135,6 +136,26 @@ test('the caller can refuse a redirect', async (t) => {
   )
   assert.deepEqual([status, finalUrl, stopped], [302, `http://127.0.0.1:${port}/a`, undefined])
   assert.deepEqual(asked, ['/b'])
+})
+
+test('an error of the caller is no answer of the server, and its time does not count', async (t) => {
+  const { port, options } = await startRawServer(t, (socket, head) =>
+    socket.end(head.startsWith('GET /a') ? redirectResponse('/b') : okResponse()),
+  )
+  const request = { url: `http://127.0.0.1:${port}/a` }
+  const ownError = new Error('not now')
+  const refused = probeOutbound(request, { ...options, mayFollow: () => Promise.reject(ownError) })
+  await assert.rejects(refused, ownError)
+  const timeoutMs = 3000
+  const { status } = await probeOutbound(request, {
+    ...options,
+    timeoutMs,
+    async mayFollow() {
+      await sleep(timeoutMs + 100)
+      return true
+    },
+  })
+  assert.equal(status, 200)
 })
 
 /**

@@ -32,7 +32,10 @@ export interface ProbeOptions extends Omit<DownloadOptions, 'maxReceivedBytes'> 
   readonly userAgent: string
   /** Bytes of the body that are read; then the connection is closed. Default: 64 KiB. */
   readonly maxBytes?: number
-  /** Tells whether a redirect may be followed; default: all that the guard allows. */
+  /**
+   * Tells whether a redirect may be followed; default: all that the guard allows. It may take its
+   * time. Its errors reach the caller as they are.
+   */
   readonly mayFollow?: (url: URL) => boolean | Promise<boolean>
 }
 
@@ -92,6 +95,7 @@ export async function probeOutbound(
   const limit = Math.min(request.maxRedirects ?? maxRedirects, maxRedirects)
   /** The last redirect, which is the answer if it leads nowhere. */
   let last: ProbeAnswer | undefined
+  let failure: { readonly error: unknown } | undefined
   try {
     for (let url = firstUrl; ; ) {
       const { answer, target } = await ask(url)
@@ -102,15 +106,25 @@ export async function probeOutbound(
         throw tooManyRedirectsError()
       }
       url = redirectTarget(target.location, url, options)
-      if (options.mayFollow && !(await options.mayFollow(url))) return answer
+      if (!(await mayFollow(url))) return answer
       redirects.push({ status: answer.status, url: url.href })
     }
   } catch (error) {
+    if (failure) throw failure.error
     const reason = download.reasonFor(error)
     if (!last || !(reason instanceof OutboundError)) throw reason
     return { ...last, stopped: reason }
   } finally {
     await download.end()
+  }
+
+  async function mayFollow(url: URL): Promise<boolean> {
+    try {
+      return await download.untimed(async () => options.mayFollow?.(url) ?? true)
+    } catch (error) {
+      failure = { error }
+      throw error
+    }
   }
 
   async function ask(url: URL) {

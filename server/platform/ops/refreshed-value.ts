@@ -6,6 +6,8 @@ export interface RefreshedValue<T> {
 
 export interface RefreshOptions {
   readonly maxAgeMs: number
+  /** Reads of an older value wait for the refresh, and get the stale one only if it fails. */
+  readonly maxStaleMs?: number
   /** Called when a refresh fails and the stale value is kept. Without a value, `read` throws. */
   readonly onError?: (error: unknown) => void
 }
@@ -15,13 +17,13 @@ const retryDelayMs = 5000
 
 /**
  * Opens a value that is refreshed on reading, by one refresh at a time (stale-while-revalidate):
- * reads wait only until there is a first value, and a failed refresh keeps the stale value.
+ * reads wait only if there is no value yet, or a very old one. A failed refresh keeps the stale value.
  */
 export function openRefreshedValue<T>(
   compute: () => Promise<T>,
-  { maxAgeMs, onError = () => {} }: RefreshOptions,
+  { maxAgeMs, maxStaleMs = Number.POSITIVE_INFINITY, onError = () => {} }: RefreshOptions,
 ): RefreshedValue<T> {
-  let cached: { readonly value: T } | undefined
+  let cached: { readonly value: T; readonly atMs: number } | undefined
   let freshUntilMs = 0
   let refreshing: Promise<T> | undefined
   let lastError: unknown
@@ -30,7 +32,7 @@ export function openRefreshedValue<T>(
     let freshForMs = retryDelayMs
     try {
       const value = await compute()
-      cached = { value }
+      cached = { value, atMs: performance.now() }
       freshForMs = maxAgeMs
       return value
     } catch (error) {
@@ -52,7 +54,8 @@ export function openRefreshedValue<T>(
       refreshing ??= refresh()
       if (!cached) return refreshing
       if (isFirst) refreshing.catch(onError)
-      return cached.value
+      const { value, atMs } = cached
+      return performance.now() - atMs < maxStaleMs ? value : refreshing.catch(() => value)
     },
   }
 }
