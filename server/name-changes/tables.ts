@@ -89,6 +89,9 @@ export const tableRules: Readonly<Record<string, TableRule>> = {
   former_name: {},
   rename_job: {},
   scheduled_publication: {},
+  // Sources that no talk has any more stay: a talk whose URL changes has another one.
+  source: { settings: ['host', 'operator', 'owner'] },
+  replacement: { ...aboutVideo, settings: ['finder'] },
   uploaded_picture: { settings: ['hash'] },
   // The name of a person is only shown; people sign in with their address, identity or passkey.
   person: { settings: ['mail'], isPrivate: true },
@@ -102,6 +105,7 @@ export const tableRules: Readonly<Record<string, TableRule>> = {
 export const settingTables: readonly string[] = [
   'edge_purge',
   'idempotency_key',
+  'link_host',
   'maintenance',
   'mirror',
   'openid_identity',

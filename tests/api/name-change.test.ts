@@ -78,6 +78,7 @@ async function seed() {
     copyright_text: `© ${oldName}`,
     whiteboard: `Ask ${oldName}`,
     quality_notes: oldName,
+    source_url: 'https://media.example.org/talk.webm',
   })
   await patch(`video/${talk.id}`, { summary: `Edited: ${oldName}` })
   await patch(`video/${talk.id}`, { title: `Talk of ${oldName}`, summary: 'Nothing left' })
@@ -195,6 +196,13 @@ async function seed() {
       [webhook.json.webhook.id, `Thanks, ${oldName}`],
     )
     await query(
+      `insert into replacement (video_id, source_id, url, key, finder, state, decided, decided_by)
+       select $1, source_id, url, key, 'import', 'refused', now(), $2
+       from video_source join source on source.id = source_id
+       where video_id = $1`,
+      [talk.id, oldName],
+    )
+    await query(
       `insert into working_copy (person_id, video_id, revision, form)
        select max(person.id), $1, 1, $2 from person on conflict do nothing`,
       [talk.id, new URLSearchParams({ summary: 'By Zébulon Quark' }).toString()],
@@ -242,6 +250,7 @@ async function readAllEndpoints(): Promise<{ path: string; text: string }[]> {
       match: await list('select id as value from match'),
       'followed-source': await list('select id as value from followed_source'),
       webhook: await list('select id as value from webhook'),
+      source: await list('select id as value from source'),
       person: await list('select id as value from person'),
       category: await list(`select slug as value from category where merged_into is null`),
       speaker: await list(`select slug as value from speaker where merged_into is null`),
@@ -341,7 +350,7 @@ test('a former name is in no answer and in no column afterwards', async () => {
     ...['working_copy.form', 'webhook_delivery.answer', 'audit_event.detail'],
     ...['search_word.word', 'source_record.key', 'match.name', 'match.event', 'match_item.key'],
     ...['match_item.item', 'match_decision.talk_key', 'match_decision.talk_source'],
-    ...['followed_source.options'],
+    ...['followed_source.options', 'replacement.decided_by'],
   ])
     assert.ok(columns.includes(expected), `${expected} in ${columns}`)
   assert.ok(hits(before).length > 40, String(hits(before).length))
