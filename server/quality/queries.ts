@@ -1,4 +1,4 @@
-import { type Fact, FoundRecord, ListedSpeaker, unavailableStates } from '@talkshelf/contract'
+import { awayStates, type Fact, FoundRecord, ListedSpeaker } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
@@ -203,13 +203,13 @@ const Scanned = Type.Object({
   ids: Type.Array(Type.Integer()),
 })
 
-/** The only operator of the sources of a record that can be watched. Null if there are others. */
+/** The only operator of the sources of a record that are there. Null if there are others. */
 const onlyOperator = sql`
   (select case when count(distinct operator) = 1 then min(operator) end
    from video_source
    join source on source.id = source_id
    where video_id = video.id
-     and source.state <> all (${[...unavailableStates]}::text[]))`
+     and source.state <> all (${[...awayStates, 'unreachable']}::text[]))`
 
 /** Scans the next live records after an id for those that one operator has, in their order. */
 export function scanSingleOperator(

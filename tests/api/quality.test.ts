@@ -106,7 +106,8 @@ interface Scanned {
 }
 const idsByKey = <T extends { video: number }>(items: readonly T[], key: (item: T) => unknown) =>
   [...Map.groupBy(items, key).values()].map((group) => group.map(({ video }) => video))
-const isUnavailable = ({ state }: ScannedLink) => !['new', 'ok', 'suspect'].includes(state)
+const isMissing = ({ state }: ScannedLink) =>
+  ['gone', 'private', 'removed', 'closed', 'unreachable'].includes(state)
 const inState = ({ links }: Scanned, states: readonly string[]) =>
   idsByKey(
     links.filter(({ state }) => states.includes(state)),
@@ -141,7 +142,7 @@ const scans: Record<string, (videos: readonly Video[], scanned: Scanned) => (num
     'one-host': (all, { links }) =>
       oneEach(
         all.filter(({ id, state }) => {
-          const own = links.filter((link) => link.video === id && !isUnavailable(link))
+          const own = links.filter((link) => link.video === id && !isMissing(link))
           return state === 1 && new Set(own.map(({ operator }) => operator)).size === 1
         }),
       ),
@@ -614,9 +615,15 @@ test('reports sources and copies with their records, and follows each change', a
   }
   const single = async () =>
     (await findingsOf('one-host')).find(({ records }) => records[0]?.id === first.id)
-  assert.equal((await single())?.value, 'lost.example')
+  for (const state of ['ok', 'embed-off', 'region']) {
+    await setState(state)
+    assert.equal((await single())?.value, 'lost.example', state)
+  }
+  for (const state of ['private', 'unreachable']) {
+    await setState(state)
+    assert.equal(await single(), undefined, 'nobody has it')
+  }
   await setState('private')
-  assert.equal(await single(), undefined, 'nobody has it')
   const { id: source } = (await get(`/api/v2/video/${first.id}/sources`)).json.results[0]
   const url = 'https://copies.example/shared.mp4'
   await proposeReplacement(archive.pool, { source, url, finder: 'wayback', evidence: null })
