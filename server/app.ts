@@ -589,8 +589,10 @@ function watchLinks(
     'For how long the source that waited longest has been due, of hosts that may be asked',
     () => sourceLinks.oldestDueSeconds(pool.lookups),
   )
-  metrics.watch('links_hosts_paused', 'Hosts that are not asked because they refused', () =>
-    sourceLinks.countPausedHosts(pool.lookups),
+  metrics.watch(
+    'links_hosts_paused',
+    'Hosts that are not asked because they refused, and answered within the last two weeks',
+    () => sourceLinks.countPausedHosts(pool.lookups),
   )
   const countCheck = metrics.counter(
     'links_checks_total',
