@@ -25,8 +25,8 @@ export function serializeFeed(feed: Feed, format: FeedFormat, site: SiteInfo): s
 }
 
 /**
- * Returns the time of the last change of any entry, or of where it can be watched. It is 1970 for an empty feed: the current time
- * would make every response a new version.
+ * Returns the time of the last change of any entry, or of where it can be watched. It is 1970 for
+ * an empty feed: the current time would make every response a new version.
  */
 export function feedUpdated({ entries }: Feed): Date {
   const times = entries.flatMap(({ updated, sourcesChanged = updated }) => [

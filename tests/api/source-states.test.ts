@@ -134,10 +134,14 @@ test('plays what is there first, what is limited next, and nothing that is away'
     'WEBM',
   ])
   // Another spelling of the URL is the same source.
-  await mark('https://youtu.be/ORDERorder1?t=5', 'private')
+  const lastGood = '2025-11-01T00:00:00Z'
+  await mark('https://youtu.be/ORDERorder1?t=5', 'private', { lastGood })
   await mark('https://vimeo.com/1001', 'region')
-  await mark('https://tube.example/w/kkGMgK9ZtnKfYAgnEtQxbv', 'unreachable')
-  await mark('https://files.example/order.mp4', 'removed', { since: '2025-12-31T23:59:00Z' })
+  await mark('https://tube.example/w/kkGMgK9ZtnKfYAgnEtQxbv', 'unreachable', { lastGood })
+  await mark('https://files.example/order.mp4', 'removed', {
+    since: '2025-12-31T23:59:00Z',
+    lastGood,
+  })
   const html = await get(talk.path)
   assert.deepEqual(playedLabels(html), ['WEBM', 'Vimeo', 'tube.example'])
   assert.match(html, /class="player-facade" href="https:\/\/other\.example\/order\.webm"/)
@@ -145,8 +149,8 @@ test('plays what is there first, what is limited next, and nothing that is away'
   const text = playerText(html)
   for (const words of [
     'Watch on Vimeo not available in every country',
-    'Watch on tube.example not reachable since March 2026',
-    'YouTube private since about March 2026',
+    'Watch on tube.example not reachable since about March 2026',
+    'YouTube no longer public since about March 2026',
     'files.example (MP4) removed about December 2025',
   ])
     assert.ok(text.includes(words), `${words} is not in ${text}`)
@@ -157,7 +161,7 @@ test('plays what is there first, what is limited next, and nothing that is away'
   assert.doesNotMatch(policy, /youtube/)
   assert.match(policy, /frame-src https:\/\/player\.vimeo\.com https:\/\/tube\.example/)
   const spanish = playerText(await get(talk.path, { 'accept-language': 'es' }))
-  assert.match(spanish, /YouTube privada desde marzo de 2026, aproximadamente/)
+  assert.match(spanish, /YouTube ya no es pública desde alrededor de marzo de 2026/)
 
   const { contentUrl, embedUrl } = structuredVideo(html)
   assert.deepEqual(
@@ -197,6 +201,15 @@ test('links to a video that plays only at its host, without a frame', async () =
   assert.equal(structuredVideo(panel).embedUrl, undefined)
   assert.doesNotMatch(await policyOf(alone.path), /youtube/)
   assert.match(await sitemapEntry(alone), /video:player_loc/, 'it is still there')
+
+  const many = Array.from({ length: 4 }, (_, index) => `https://vimeo.com/200${index}`)
+  const [first = '', ...others] = many
+  const several = await make({ source_url: first }, others.map(media))
+  for (const url of many) await mark(url, 'embed-off')
+  const [, details = ''] =
+    /<section class="details">(.*?)<\/section>/s.exec(await get(several.path)) ?? []
+  for (const url of many) assert.ok(details.includes(`href="${url}"`), url)
+  assert.match(details, /Vimeo<\/a> \(plays only there\)/)
 })
 
 test('says of a limited page or file what is known, and does not link to a lost one', async () => {
@@ -242,8 +255,8 @@ test('says what was where if nothing is left, and asks for another copy', async 
       'Do you know another copy? ' +
       'YouTube account closed about March 2026 . We last saw it on February 12, 2026. ' +
       'Search the Wayback Machine ' +
-      'files.example (MP4) gone since about March 2026 . Search the Wayback Machine ' +
-      'Vimeo removed about March 2026 . Search the Wayback Machine ' +
+      'files.example (MP4) gone, noticed in March 2026 . Search the Wayback Machine ' +
+      'Vimeo removed, noticed in March 2026 . Search the Wayback Machine ' +
       text.slice(text.indexOf('Playing all talks of')),
   )
   assert.deepEqual(struck(html), ['YouTube', 'files.example (MP4)', 'Vimeo'])
@@ -253,7 +266,7 @@ test('says what was where if nothing is left, and asks for another copy', async 
   )
   assert.deepEqual(
     links,
-    [youtube, file].map((url) => `https://web.archive.org/web/2/${url}`),
+    [youtube, file, 'https://vimeo.com/5050'].map((url) => `https://web.archive.org/web/2/${url}`),
   )
   const [, suggest = ''] =
     /href="([^"]+)"[^>]*>Do you know another copy\?</.exec(decode(html)) ?? []

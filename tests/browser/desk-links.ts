@@ -7,7 +7,7 @@ import { assertAccessible } from './axe.ts'
 import type { DeskSteps } from './sign-in.ts'
 import { overflowing, widths } from './sizes.ts'
 
-// Links in the desk: sources that are not well, and copies in the inbox.
+// Links in the desk: unhealthy sources, and copies in the inbox.
 
 interface Archive {
   readonly url: string
@@ -80,7 +80,7 @@ export async function linkTests(
             }
           }
           await page.getByRole('button', { name: /^Check now: / }).click()
-          await page.getByText('The host is asked as soon as its pace allows').waitFor()
+          await page.getByText('as soon as the rate limit for its host allows').waitFor()
           await page.locator('summary', { hasText: 'Pin…' }).click()
           const form = page.locator('form[action$="/pin"]').last()
           await form.getByLabel('State').selectOption('private')

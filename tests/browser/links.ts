@@ -73,7 +73,7 @@ export async function linkTests(environment: BrowserEnvironment): Promise<void> 
       await when(page, ({ tag, paused }) => tag === 'video' && !paused)
       assert.ok(!Array.from(hosts).some((host) => host.includes('youtube')), [...hosts].join())
       const lines = await page.locator('.player-sources li').allInnerTexts()
-      assert.match(lines.at(-1) ?? '', /^YouTube\s+private since about March 2026$/)
+      assert.match(lines.at(-1) ?? '', /^YouTube\s+no longer public since about March 2026$/)
       assert.equal(await struckThrough(page, '.player-lost > s'), true)
     } finally {
       await context.close()

@@ -5,11 +5,14 @@ import { importName } from './import-name.ts'
 import { DeskLayout } from './layout.tsx'
 import { ReplacementInbox, type ReplacementQueue } from './links.tsx'
 import { ListKeys, listItem } from './list-keys.tsx'
+import { englishOn } from './server-text.ts'
 import { type ListedRequest, SpeakerRequests } from './speaker-links.tsx'
 import { SuggestionInbox, type SuggestionQueue } from './suggestions.tsx'
 import { useDesk } from './view.ts'
 
 export interface DeskHomeData {
+  /** Why a decision about a copy of a video was not saved, in English. */
+  readonly refusal?: string | undefined
   readonly hasPasskey: boolean
   /** Talks with changes that the person has not saved. */
   readonly copies: readonly {
@@ -35,8 +38,15 @@ export interface DeskHomeData {
 }
 
 /** The first page of the desk: what waits for the person. */
-export function DeskHome({ hasPasskey, copies, imports, scheduled, ...data }: DeskHomeData) {
-  const { words, href, person, time, age, number } = useDesk()
+export function DeskHome({
+  refusal,
+  hasPasskey,
+  copies,
+  imports,
+  scheduled,
+  ...data
+}: DeskHomeData) {
+  const { words, href, person, time, age, number, locale } = useDesk()
   const text = words.inbox
   const isEditor = person !== undefined && person.role !== 'suggester'
   const mayEdit = isEditor || (person?.events.length ?? 0) > 0
@@ -46,6 +56,11 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled, ...data }: De
   const isEmpty = copies.length + imports.length + scheduled.length + waiting === 0
   return (
     <DeskLayout title={words.welcome(person?.name ?? '')}>
+      {refusal !== undefined && (
+        <p class="notice" role="alert">
+          {words.links.notSaved} <span lang={englishOn(locale)}>{refusal}</span>
+        </p>
+      )}
       {!hasPasskey && (
         <p class="notice">
           <a href={href(deskPaths.account)}>{words.addPasskeyFirst}</a>

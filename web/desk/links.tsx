@@ -15,8 +15,8 @@ import { ListKeys, listItem } from './list-keys.tsx'
 import { englishOn } from './server-text.ts'
 import { useDesk } from './view.ts'
 
-// Links in the desk: sources that are not well, the decision about a whole host, and copies that
-// may replace a source.
+// Links in the desk: unhealthy sources, the decision about a whole host, and copies that may
+// replace a source.
 
 interface ExaminedSource extends Source {
   readonly evidence: string | null
@@ -80,7 +80,7 @@ export interface LinksData {
   readonly isUntilWrong?: boolean
 }
 
-/** The sources that are not well, by host and event. */
+/** The unhealthy sources, by host and event. */
 export function Links(data: LinksData) {
   const { words, href, number } = useDesk()
   const text = words.links

@@ -11,8 +11,8 @@ export const atRiskEs: Messages['atRisk'] = {
     'muestra dónde podría pasar y dónde ha pasado.',
   oneOperator: count('charla en un solo operador', 'charlas en un solo operador'),
   unavailable: count(
-    'charla de la que no queda grabación',
-    'charlas de las que no queda grabación',
+    'charla sin ninguna grabación accesible',
+    'charlas sin ninguna grabación accesible',
   ),
   checked: (checked, all) => `${checked} de ${all} grabaciones comprobadas`,
   unchecked:
@@ -21,7 +21,7 @@ export const atRiskEs: Messages['atRisk'] = {
   operatorsTitle: 'Charlas por número de operadores',
   operatorsHint: 'Los servidores de un mismo operador cuentan una vez.',
   operators: {
-    none: 'Ninguno: no se conoce grabación o no queda',
+    none: 'Ninguno: no se conoce grabación o ninguna es accesible',
     one: 'Uno',
     two: 'Dos',
     three: 'Tres',
@@ -31,14 +31,16 @@ export const atRiskEs: Messages['atRisk'] = {
   hostsHint: 'Estas charlas no tienen copia en otro operador.',
   eventsTitle: 'Eventos en riesgo',
   eventsHint:
-    'Parte de las charlas que tienen un operador o ninguno. Primero, los eventos con grabaciones ' +
-    'perdidas.',
+    'Parte de las charlas que tienen un operador o ninguno. Primero, los eventos con charlas sin ' +
+    'ninguna grabación accesible.',
   lossesTitle: 'Grabaciones perdidas por mes',
   lossesHint: 'Grabaciones que desaparecieron de su servidor, cuando lo notamos.',
   noLosses: 'Todavía no se ha perdido ninguna grabación.',
   operator: 'Operador',
   only: 'Solo allí',
   notAvailable: 'No disponibles',
+  firstRows: (count) =>
+    `La tabla muestra los primeros ${count}. El archivo CSV tiene todas las charlas.`,
   atMostOne: 'Un operador como mucho',
   lost: 'Perdidas',
   returned: 'Recuperadas',

@@ -1,6 +1,6 @@
 import type { ReplacementFinder, SourceState, Verdict } from '@talkshelf/contract'
 
-/** The texts of links in the desk: sources that are not well, and copies that may replace them. */
+/** The texts of links in the desk: unhealthy sources, and copies that may replace them. */
 export const linksEn = {
   title: 'Links',
   homeLink: 'See which videos are gone, and what their hosts say.',
@@ -11,13 +11,15 @@ export const linksEn = {
     'This server checks no links (CHECK_LINKS=off). If no other one does, states change only when ' +
     'you pin them.',
   done: {
-    'check-requested': 'The host is asked as soon as its pace allows. Reload the page later.',
+    'check-requested':
+      'The source is checked as soon as the rate limit for its host allows. Reload the page later.',
     'source-pinned': 'The state is pinned.',
     'pin-ended': 'The pin has ended. The source is checked within an hour.',
-    'replacement-accepted': 'The copy was accepted. To take it back, revert it in the history.',
+    'replacement-accepted':
+      'The copy was accepted. A URL that it replaced can be reverted in the history of the talk; a ' +
+      'copy that was added can be removed from its facts, with the API.',
     'replacement-refused': 'The copy was refused. It is not proposed for this talk again.',
-    'replacement-impossible':
-      'Nothing was changed: it was decided already, or the talk changed meanwhile.',
+    'replacement-impossible': 'Nothing was changed: the talk changed meanwhile.',
   } as Readonly<Record<string, string>>,
   states: {
     new: 'Not checked yet',
@@ -43,7 +45,7 @@ export const linksEn = {
     private: 'private',
     removed: 'removed',
     closed: 'account closed',
-    odd: 'answer without meaning',
+    odd: 'unclear answer',
     refused: 'host refused or failed',
   } as Readonly<Record<Verdict, string>>,
   since: (age: string) => `since ${age}`,
@@ -73,12 +75,12 @@ export const linksEn = {
   list: 'Sources',
   filter: 'Filter',
   state: 'State',
-  allStates: 'All that are not well',
+  allStates: 'All unhealthy sources',
   event: 'Event',
   unknownEvent: 'There is no event with this title.',
   none: 'No such sources. All is well, as far as is known.',
   ofTalk: 'Sources of one talk',
-  showAll: 'Show all sources that are not well',
+  showAll: 'Show all unhealthy sources',
   watch: 'Watch',
   evidence: 'What the host said',
   checks: 'Last checks',
@@ -125,6 +127,7 @@ export const linksEn = {
   },
   accept: 'Accept',
   acceptOf: (title: string) => `Accept the copy: ${title}`,
+  notSaved: 'The decision was not saved:',
   refuse: 'Refuse',
   refuseOf: (title: string) => `Refuse the copy: ${title}`,
 }

@@ -12,13 +12,15 @@ export const linksEs: LinkMessages = {
     'solo cambian si los fijas.',
   done: {
     'check-requested':
-      'Se preguntará al sitio en cuanto su ritmo lo permita. Recarga la página más tarde.',
+      'La fuente se comprobará en cuanto lo permita el límite de solicitudes a su sitio. Recarga la ' +
+      'página más tarde.',
     'source-pinned': 'El estado está fijado.',
     'pin-ended': 'El estado ya no está fijado. La fuente se comprueba en menos de una hora.',
-    'replacement-accepted': 'La copia se aceptó. Para deshacerlo, reviértelo en el historial.',
+    'replacement-accepted':
+      'La copia se aceptó. Una dirección que sustituyó se puede revertir en el historial de la ' +
+      'charla; una copia que se añadió se puede quitar de sus datos, con la API.',
     'replacement-refused': 'La copia se rechazó. No se propondrá otra vez para esta charla.',
-    'replacement-impossible':
-      'No se cambió nada: ya estaba decidida, o la charla cambió mientras tanto.',
+    'replacement-impossible': 'No se cambió nada: la charla cambió mientras tanto.',
   },
   states: {
     new: 'Sin comprobar',
@@ -44,7 +46,7 @@ export const linksEs: LinkMessages = {
     private: 'privada',
     removed: 'retirada',
     closed: 'cuenta cerrada',
-    odd: 'respuesta sin sentido',
+    odd: 'respuesta poco clara',
     refused: 'el sitio se negó o falló',
   },
   since: (age) => `desde ${age}`,
@@ -71,12 +73,12 @@ export const linksEs: LinkMessages = {
   list: 'Fuentes',
   filter: 'Filtrar',
   state: 'Estado',
-  allStates: 'Todas las que no están bien',
+  allStates: 'Todas las fuentes con problemas',
   event: 'Evento',
   unknownEvent: 'No hay ningún evento con este título.',
   none: 'No hay fuentes así. Que se sepa, todo está bien.',
   ofTalk: 'Fuentes de una charla',
-  showAll: 'Mostrar todas las fuentes que no están bien',
+  showAll: 'Mostrar todas las fuentes con problemas',
   watch: 'Ver',
   evidence: 'Lo que dijo el sitio',
   checks: 'Últimas comprobaciones',
@@ -119,6 +121,7 @@ export const linksEs: LinkMessages = {
   },
   accept: 'Aceptar',
   acceptOf: (title) => `Aceptar la copia: ${title}`,
+  notSaved: 'La decisión no se guardó:',
   refuse: 'Rechazar',
   refuseOf: (title) => `Rechazar la copia: ${title}`,
 }

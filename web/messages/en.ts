@@ -5,6 +5,10 @@ import { suggestEn } from './suggest-en.ts'
 const count = (singular: string, plural: string) => (number: number, formatted: string) =>
   `${formatted} ${number === 1 ? singular : plural}`
 
+/** A state with its month. Without a good check, the recording may have been lost long before. */
+const dated = (state: string, since: string) => (month: string, wasSeen: boolean) =>
+  wasSeen ? `${state} ${since} ${month}` : `${state}, noticed in ${month}`
+
 /** Names of sites, the same in all languages. */
 export const siteNames = {
   mastodon: 'Mastodon',
@@ -145,15 +149,15 @@ export const en = {
   unplayable: 'This recording cannot be played here. Try one of the links.',
   retry: 'Try again',
   sourceStates: {
-    unreachable: (month: string) => `not reachable since ${month}`,
-    'embed-off': (_: string) => 'plays only there',
-    region: (_: string) => 'not available in every country',
-    age: (_: string) => 'for adults only',
-    moved: (_: string) => 'moved to another address',
-    gone: (month: string) => `gone since about ${month}`,
-    private: (month: string) => `private since about ${month}`,
-    removed: (month: string) => `removed about ${month}`,
-    closed: (month: string) => `account closed about ${month}`,
+    unreachable: dated('not reachable', 'since about'),
+    'embed-off': () => 'plays only there',
+    region: () => 'not available in every country',
+    age: () => 'for adults only',
+    moved: () => 'moved to another address',
+    gone: dated('gone', 'since about'),
+    private: dated('no longer public', 'since about'),
+    removed: dated('removed', 'about'),
+    closed: dated('account closed', 'about'),
   },
   recordingLost: 'This recording is not available any more, as far as we know.',
   lastSeen: (day: string) => `We last saw it on ${day}.`,

@@ -6,6 +6,9 @@ import { suggestEs } from './suggest-es.ts'
 const count = (singular: string, plural: string) => (number: number, formatted: string) =>
   `${formatted} ${number === 1 ? singular : plural}`
 
+const dated = (state: string, since: string) => (month: string, wasSeen: boolean) =>
+  wasSeen ? `${state} ${since} ${month}` : `${state}, detectado en ${month}`
+
 export const es: Messages = {
   skip: 'Saltar al contenido',
   skipToResults: 'Saltar a los resultados',
@@ -127,15 +130,15 @@ export const es: Messages = {
   unplayable: 'Esta grabación no se puede reproducir aquí. Prueba con uno de los enlaces.',
   retry: 'Reintentar',
   sourceStates: {
-    unreachable: (month) => `sin respuesta desde ${month}`,
+    unreachable: dated('sin respuesta', 'desde alrededor de'),
     'embed-off': () => 'solo se reproduce allí',
     region: () => 'no disponible en todos los países',
     age: () => 'solo para adultos',
     moved: () => 'está en otra dirección',
-    gone: (month) => `ya no está desde ${month}, aproximadamente`,
-    private: (month) => `privada desde ${month}, aproximadamente`,
-    removed: (month) => `retirada hacia ${month}`,
-    closed: (month) => `cuenta cerrada hacia ${month}`,
+    gone: dated('ya no está', 'desde alrededor de'),
+    private: dated('ya no es pública', 'desde alrededor de'),
+    removed: dated('retirada', 'hacia'),
+    closed: dated('cuenta cerrada', 'hacia'),
   },
   recordingLost: 'Esta grabación ya no está disponible, que sepamos.',
   lastSeen: (day) => `La vimos por última vez el ${day}.`,

@@ -1,4 +1,4 @@
-import type { AtRiskReport } from '@talkshelf/contract'
+import { type AtRiskReport, maxAtRiskRows } from '@talkshelf/contract'
 import { PageLayout } from '../parts/page.tsx'
 import { BarPlot, Shares } from '../parts/plots.tsx'
 import { paths } from '../paths.ts'
@@ -62,15 +62,17 @@ export function AtRisk(report: AtRiskReport) {
   )
 }
 
-/** The table of a plot has all rows, the plot the first ones. */
+/** Points of a plot. Its table has all rows of the report. */
 const maxPoints = 10
 
 function Plots({ talks, checked, by_operators, hosts, events, losses }: AtRiskReport) {
-  const { words } = useView()
+  const { words, number } = useView()
   const text = words.atRisk
   const { none, one, two, three, more } = text.operators
   const numerals = [none, one, two, three, more]
-  const mostAlone = hosts.toSorted((a, b) => b.only - a.only).filter(({ only }) => only > 0)
+  const mostAlone = hosts.filter(({ only }) => only > 0)
+  const withLimit = (hint: string, rows: readonly unknown[]) =>
+    rows.length < maxAtRiskRows ? hint : `${hint} ${text.firstRows(number(rows.length))}`
   return (
     <div class="plots">
       <Shares
@@ -84,7 +86,7 @@ function Plots({ talks, checked, by_operators, hosts, events, losses }: AtRiskRe
       />
       <Shares
         title={text.hostsTitle}
-        hint={text.hostsHint}
+        hint={withLimit(text.hostsHint, hosts)}
         whole={talks}
         points={mostAlone.slice(0, maxPoints).map(({ operator: name, only: value }) => ({
           name,
@@ -100,7 +102,7 @@ function Plots({ talks, checked, by_operators, hosts, events, losses }: AtRiskRe
       />
       <Shares
         title={text.eventsTitle}
-        hint={text.eventsHint}
+        hint={withLimit(text.eventsHint, events)}
         whole={talks}
         points={events.slice(0, maxPoints).map(({ category, talks: of, single: value }) => ({
           name: category.title,

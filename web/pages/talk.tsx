@@ -187,6 +187,10 @@ function Details({ talk, credits }: Pick<TalkData, 'talk' | 'credits'>) {
           </>
         )}
       </dl>
+      {/* The player lists them if it has something to play. */}
+      {talk.sources.length === 0 && talk.elsewhere.length > 0 && (
+        <Links title={words.sources} links={talk.elsewhere} />
+      )}
       {talk.downloads.length > 0 && <Links title={words.downloads} links={talk.downloads} />}
       {talk.links.length > 0 && <Links title={words.links} links={talk.links} />}
       <p>
@@ -232,7 +236,8 @@ function Links({ title, links }: { title: string; links: Talk['links'] }) {
               {label}
             </a>
             {size ? ` (${number(Math.max(1, Math.round(size / 1e6)))} MB)` : ''}
-            {status && ` (${words.sourceStates[status.state](month(status.since))})`}
+            {status &&
+              ` (${words.sourceStates[status.state](month(status.since), status.lastGood !== null)})`}
           </li>
         ))}
       </ul>

@@ -170,10 +170,12 @@ function UpNext() {
 function State({ status }: { readonly status: SourceStatus | undefined }) {
   const { words, month } = useView()
   if (!status) return null
-  return <span class="player-state">{words.sourceStates[status.state](month(status.since))}</span>
+  const { state, since, lastGood } = status
+  const text = words.sourceStates[state](month(since), lastGood !== null)
+  return <span class="player-state">{text}</span>
 }
 
-/** The picture with a message, and the first links to recordings. Details list all links. */
+/** The picture with a message, and the first links to recordings. The details list all of them. */
 function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
   const { words } = useView()
   const links = linkedRecordings(talk).slice(0, 3)
