@@ -5,7 +5,7 @@ import { listWaitingImports } from '../imports/imports.ts'
 import { listReplacements } from '../links/links.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { parseId } from '../platform/http/pages.ts'
+import { type PageResponse, parseId } from '../platform/http/pages.ts'
 import { listScheduled } from '../publication/publication.ts'
 import { findSuggestionMarks, listRequests } from '../speaker-links/speaker-links.ts'
 import { listSuggestions, readSuggestion } from '../suggestions/suggestions.ts'
@@ -19,20 +19,29 @@ const maxItems = 10
 
 /** Mounts the first page of the desk. */
 export function inboxPage(desk: Desk, pool: Pool): void {
-  desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
-    const { person } = request.session
-    const isEditor = person.role !== 'suggester'
-    const data = {
-      hasPasskey: (await listPasskeys(pool, person.id)).length > 0,
-      copies: await listWorkingCopies(pool, person.id, maxItems),
-      imports: isEditor ? await listWaitingImports(pool, maxItems) : [],
-      scheduled: isEditor ? await listScheduled(pool, maxItems) : [],
-      suggestions: await findSuggestions(pool, request),
-      replacements: await findReplacements(pool, request),
-      requests: isEditor ? await listRequests(pool, maxItems) : [],
-    }
-    return desk.render(request, [deskPages.home, data])
-  })
+  desk.page(deskPaths.home, { role: 'suggester' }, (request) => showInbox(desk, pool, request))
+}
+
+/** Shows the inbox. `refusal` says why a decision about a copy was not saved, in English. */
+export async function showInbox(
+  desk: Desk,
+  pool: Pool,
+  request: DeskRequest,
+  refusal?: string,
+): Promise<PageResponse> {
+  const { person } = request.session
+  const isEditor = person.role !== 'suggester'
+  const data = {
+    refusal,
+    hasPasskey: (await listPasskeys(pool, person.id)).length > 0,
+    copies: await listWorkingCopies(pool, person.id, maxItems),
+    imports: isEditor ? await listWaitingImports(pool, maxItems) : [],
+    scheduled: isEditor ? await listScheduled(pool, maxItems) : [],
+    suggestions: await findSuggestions(pool, request),
+    replacements: await findReplacements(pool, request),
+    requests: isEditor ? await listRequests(pool, maxItems) : [],
+  }
+  return desk.render(request, [deskPages.home, data], refusal === undefined ? 200 : 409)
 }
 
 /** Finds the suggestions that the person may decide, and whether the last decision can be undone. */

@@ -16,10 +16,11 @@ import {
 import type { Pool } from '../platform/db/pool.ts'
 import { type FormRequest, type PageResponse, parseId } from '../platform/http/pages.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
+import { showInbox } from './inbox.ts'
 import { changeOrigin, type Desk, type DeskRequest, idOf, writeContextOf } from './mount.ts'
 
-// The page of links: sources that are not well, their hosts, and the decisions of editors. Copies
-// that may replace a source are in the inbox.
+// The page of links: unhealthy sources, their hosts, and the decisions of editors. Copies that may
+// replace a source are in the inbox.
 
 const pageSize = 50
 const maxListLength = 1000
@@ -110,8 +111,9 @@ function replacementForms(desk: Desk, pool: Pool, forget: (ids: readonly number[
         const { changed } = await decide(request)
         if (changed !== undefined) forget([changed])
       } catch (error) {
-        const isImpossible = ['wrong-state', 'not-found', 'taken-down', 'merged']
-        if (!(error instanceof Problem) || !isImpossible.includes(error.problem)) throw error
+        if (!(error instanceof Problem)) throw error
+        if (error.problem === 'wrong-state') return showInbox(desk, pool, request, error.message)
+        if (!['not-found', 'taken-down', 'merged'].includes(error.problem)) throw error
         return desk.redirect(request, `${deskPaths.home}?done=replacement-impossible`)
       }
       return desk.redirect(request, `${deskPaths.home}?done=${done}`)

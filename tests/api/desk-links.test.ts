@@ -58,7 +58,7 @@ await call('POST', `/api/v2/video/${removed.video.id}/takedown`, {
   body: { reason: 'asked for' },
 })
 
-test('lists the sources that are not well, with their talks, checks and hosts', async () => {
+test('lists unhealthy sources, with their talks, checks and hosts', async () => {
   const home = await client.get('/desk')
   assert.match(home.html, /href="\/desk\/links"/)
   const page = await client.get('/desk/links')
@@ -78,6 +78,26 @@ test('lists the sources that are not well, with their talks, checks and hosts', 
     assert.ok(page.html.includes(text), text)
   assert.match(page.html, /a\.example<\/a>[\s\S]*<td>1<\/td><td>0<\/td><td>1<\/td><td>1<\/td>/)
   assert.match((await client.get('/desk/links', { 'accept-language': 'es' })).html, /Privada/)
+})
+
+test('a host that is paused is listed before a source of it is bad', async () => {
+  await makeIn('ok', 'https://paused.example/a.mp4')
+  const pauseUntil = (until: string) =>
+    withDatabase(archive.databaseUrl, (query) =>
+      query(
+        `insert into link_host (host, pace, next_turn)
+         select 'paused.example',
+                jsonb_build_object('pausedUntil', (extract(epoch from $1::timestamptz) * 1000)::bigint),
+                '-infinity'
+         on conflict (host) do update set pace = excluded.pace`,
+        [until],
+      ),
+    )
+  const row = /paused\.example<\/a>[\s\S]*?<td>0<\/td><td>0<\/td><td>0<\/td><td>0<\/td>/
+  await pauseUntil('2031-02-03T04:05:06Z')
+  assert.match((await client.get('/desk/links')).html, row)
+  await pauseUntil('2001-02-03T04:05:06Z')
+  assert.doesNotMatch((await client.get('/desk/links')).html, row)
 })
 
 test('filters by state, host, event and talk', async () => {
@@ -105,7 +125,7 @@ test('an editor asks for a check, pins a state and ends the pin', async () => {
   const checked = await client.submit(page, `/desk/links/${id}/check`)
   assert.equal(checked.headers.location, '/desk/links?state=suspect&done=check-requested')
   const due = await client.follow(checked)
-  assert.match(due.html, /The host is asked as soon as its pace allows/)
+  assert.match(due.html, /checked as soon as the rate limit for its host allows/)
   assert.match(due.html, /as soon as possible/)
 
   const pin = (fields: Record<string, string>) =>
@@ -121,7 +141,7 @@ test('an editor asks for a check, pins a state and ends the pin', async () => {
   assert.deepEqual(listed(pinned), [], 'it is not suspect any more')
   const { html } = await client.get('/desk/links?state=gone')
   assert.match(html, /Pinned until January 31, 2999/)
-  const history = await call('GET', `/api/v2/source/${id}/history`)
+  const history = await call('GET', `/api/v2/source/${id}/history`, { token })
   assert.deepEqual(
     history.json.results.map(({ from, to, by }: Record<string, string>) => [from, to, by]),
     [['new', 'gone', 'Eva']],
@@ -265,7 +285,8 @@ test('copies wait in the inbox with both videos, and are accepted or refused', a
   const refused = await client.follow(await client.submit(home, refuseKept))
   assert.match(refused.html, /The copy was refused/)
   assert.doesNotMatch(refused.html, /Copies of videos/)
-  const late = await client.follow(await client.submit(home, acceptKept))
-  assert.match(late.html, /Nothing was changed: it was decided already/)
+  const late = await client.submit(home, acceptKept)
+  assert.equal(late.status, 409)
+  assert.match(late.html, /role="alert">The decision was not saved: <span>Eva has refused this/)
   await checkInvariants(databaseUrl)
 })

@@ -8,7 +8,7 @@ import {
   type UnhealthyHost,
 } from './queries.ts'
 
-// What editors see of sources: those that are not well, by host and event, and why.
+// What editors see of sources: unhealthy ones, by host and event, and why.
 
 export const unhealthyStates = ['suspect', ...unavailableStates] as const
 
@@ -16,7 +16,7 @@ const maxHosts = 50
 /** If there are more, hosts are counted among these. */
 const maxCounted = 50_000
 
-/** Lists the hosts with the most sources that are not well. */
+/** Lists the hosts with the most unhealthy sources. */
 export function readUnhealthyHosts(db: Db): Promise<UnhealthyHost[]> {
   return listUnhealthyHosts(db, maxHosts, maxCounted)
 }
@@ -27,7 +27,7 @@ export interface ExaminedPage {
   readonly next: number | undefined
 }
 
-/** Lists sources that are not well, or all of a record, with what their checks found. */
+/** Lists unhealthy sources, or all of a record, with what their checks found. */
 export async function readExaminedSources(
   db: Db,
   {

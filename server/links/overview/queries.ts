@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { type Db, many } from '../../platform/db/db.ts'
 import { SourceRow, sourceColumns, utc } from '../queries.ts'
 
-// SQL of what editors see of sources: those that are not well, and their hosts. Reads only.
+// SQL of what editors see of sources: unhealthy ones, and their hosts. Reads only.
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
   Type.Union([schema, Type.Null()])
@@ -95,7 +95,7 @@ function selectExamined(filter: ExaminedFilter): Sql {
   return filter.event === undefined ? unhealthySources(filter) : sourcesOfEvent(filter)
 }
 
-/** Lists sources that are not well, or those of a record, with what their checks found. */
+/** Lists unhealthy sources, or those of a record, with what their checks found. */
 export function listExaminedSources(db: Db, filter: ExaminedFilter) {
   const { limit } = filter
   return many(
@@ -139,7 +139,7 @@ const UnhealthyHost = Type.Object({
 })
 export type UnhealthyHost = Static<typeof UnhealthyHost>
 
-/** Lists the hosts with the most sources that are not well, among the first ones. */
+/** Lists the hosts with the most unhealthy sources, among the first ones, and those that are paused. */
 export function listUnhealthyHosts(db: Db, limit: number, maxSources: number) {
   const count = (states: readonly SourceState[]) =>
     sql`count(*) filter (where state = any (${[...states]}::text[]))::integer`
@@ -155,10 +155,16 @@ export function listUnhealthyHosts(db: Db, limit: number, maxSources: number) {
           select host, ${count(['suspect'])} as suspect, ${count(['unreachable'])} as unreachable,
                  ${count(limitedStates)} as limited, ${count(awayStates)} as away
           from (
-            select host, state
-            from source
-            where ${isUnhealthy} and ${hasTalk}
-            limit ${maxSources}::integer
+            (select host, state
+             from source
+             where ${isUnhealthy} and ${hasTalk}
+             limit ${maxSources}::integer)
+            union all
+            (select host, null
+             from link_host
+             where (pace ->> 'pausedUntil')::bigint > extract(epoch from now()) * 1000
+               and exists (select from source where source.host = link_host.host and ${hasTalk})
+             limit ${maxSources}::integer)
           ) as source
           group by host
           order by count(*) desc, host
