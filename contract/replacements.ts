@@ -83,8 +83,9 @@ export const acceptReplacementEndpoint = endpoint({
   ...access,
   summary: 'Accept a replacement',
   description:
-    'Changes the record: `effect` says how. The change is in its history and can be reverted ' +
-    'there. Accepting it again changes nothing.',
+    'Changes the record: `effect` says how. A URL that was replaced can be reverted in the history ' +
+    'of the record; a copy that was added is removed from its facts. Accepting it again ' +
+    'changes nothing.',
   params: { id },
   response: { status: 200, schema: Replacement },
   problems: ['wrong-state', 'taken-down', 'merged'],

@@ -31,7 +31,7 @@ export const SourceState = oneOf(
   '`new`: not checked yet. `ok`: it is there. `suspect`: the last check was bad, editors only. ' +
     '`unreachable`: its host has not answered for weeks. `embed-off`: it plays only at its host. ' +
     '`region`: not in all countries. `age`: only for adults. `moved`: at another URL. `gone`: it ' +
-    'does not exist. `private`: its owner hides it. `removed`: its owner or host removed it. ' +
+    'does not exist. `private`: it is no longer public. `removed`: its owner or host removed it. ' +
     '`closed`: the account of its owner is gone',
 )
 export type SourceState = Static<typeof SourceState>
@@ -79,9 +79,10 @@ export type Source = Static<typeof Source>
 const ListedSource = Type.Object(
   {
     ...publicSource,
-    videos: Type.Array(Type.Object({ id: Id, title: Type.String() }, exact), {
-      description: 'Live talks that have it, at most 10',
-    }),
+    videos: Type.Array(
+      Type.Object({ id: Id, title: Type.String() }, { ...exact, description: 'A talk' }),
+      { description: 'Live talks that have it, at most 10' },
+    ),
   },
   { ...exact, description: 'A source with its talks' },
 )
@@ -93,13 +94,18 @@ const SourceChange = Type.Object(
     from: SourceState,
     to: SourceState,
     evidence: nullable(Type.String(), 'What the host answered, or null'),
-    by: Type.String({ description: 'Who changed it: an editor, or the link checker' }),
+    by: Type.String({
+      description: 'Who changed it: the link checker, or an editor, whose name only editors see',
+    }),
   },
   { ...exact, description: 'A change of the state of a source' },
 )
 export type SourceChange = Static<typeof SourceChange>
 
 const talks = (description: string) => Type.Integer({ minimum: 0, description })
+
+/** Operators and events that the report of what is at risk lists, each. */
+export const maxAtRiskRows = 50
 
 export const AtRiskReport = Type.Object(
   {
@@ -125,7 +131,11 @@ export const AtRiskReport = Type.Object(
         },
         exact,
       ),
-      { description: 'The 50 operators with the most talks' },
+      {
+        description:
+          `The ${maxAtRiskRows} operators with the most talks that no other has, then with the ` +
+          'most talks',
+      },
     ),
     events: Type.Array(
       Type.Object(
@@ -137,7 +147,9 @@ export const AtRiskReport = Type.Object(
         },
         exact,
       ),
-      { description: 'The 50 events with the most unavailable talks, then with the most at risk' },
+      {
+        description: `The ${maxAtRiskRows} events with the most unavailable talks, then with the most at risk`,
+      },
     ),
     losses: Type.Array(
       Type.Object(
@@ -206,7 +218,8 @@ export const readAtRiskEndpoint = endpoint({
   path: '/api/v2/source/report',
   role: 'anyone',
   summary: 'Read which talks are at risk',
-  description: 'How many talks are at one operator only, or at none any more. At most an hour old.',
+  description:
+    'How many talks are at one operator only, or at none that can be reached. At most an hour old.',
   response: { status: 200, schema: AtRiskReport },
   problems: [],
 })
@@ -236,7 +249,8 @@ export const checkSourceEndpoint = endpoint({
   role: 'editor',
   summary: 'Check a source soon',
   description:
-    'Its host is asked as soon as its pace allows, by a process that checks links (`CHECK_LINKS`).',
+    'It is checked as soon as the rate limit for its host allows, by a process that checks links ' +
+    '(`CHECK_LINKS`).',
   params: { id },
   response: { status: 200, schema: Source },
   problems: [],

@@ -792,11 +792,27 @@ begin
     and not exists (select
                     from unnest(videos, keys) as named (video_id, key)
                     where named.video_id = video_source.video_id and named.key = source.key);
-  insert into video_source (video_id, source_id)
-  select named.video_id, source.id
-  from unnest(videos, keys) as named (video_id, key)
-  join source using (key)
-  on conflict do nothing;
+  with added as (
+    insert into video_source (video_id, source_id)
+    select named.video_id, source.id
+    from unnest(videos, keys) as named (video_id, key)
+    join source using (key)
+    on conflict do nothing
+    returning source_id
+  ), used_again as materialized (
+    -- A source that no talk had was not checked for long.
+    select id
+    from source
+    where id in (select source_id from added)
+      and next_check > now() + interval '1 hour'
+      and not exists (select from video_source where source_id = source.id)
+    order by id
+    for no key update
+  )
+  update source
+  set next_check = now() + random() * interval '1 hour'
+  from used_again
+  where source.id = used_again.id;
   return query select unnest(ids);
 end $$;
 

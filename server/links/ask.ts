@@ -1,8 +1,10 @@
 import type { SourceKind } from '@talkshelf/contract'
 import type { GuardOptions } from '../platform/net/guard.ts'
-import { probeOutbound } from '../platform/net/probe.ts'
-import { type Pacing, readTime, takeTurn } from './paced-host.ts'
-import type { Ask } from './probes/probes.ts'
+import { OutboundError } from '../platform/net/outbound.ts'
+import { type ProbeAnswer, probeOutbound } from '../platform/net/probe.ts'
+import { afterAnswer, afterRefusal } from './host-pace.ts'
+import { changePace, type Pacing, readTime, takeTurn } from './paced-host.ts'
+import { type Ask, HostRefused, isRefusal, type ProbeResult, waitOf } from './probes/probes.ts'
 import { findRobots, saveRobots } from './queries.ts'
 import { isAllowedBy, maxRobotsBytes, type Robots, robotsOf } from './robots.ts'
 
@@ -10,7 +12,6 @@ import { isAllowedBy, maxRobotsBytes, type Robots, robotsOf } from './robots.ts'
 
 /** What checks need. */
 export interface Checker extends Pacing {
-  readonly signal: AbortSignal
   readonly youtubeKey: string | undefined
   readonly guard?: GuardOptions | undefined
   userAgent(): string
@@ -36,45 +37,82 @@ const documented: Readonly<Record<string, RegExp>> = {
 
 /**
  * Returns a function that sends the requests about a kind of source. Besides the errors of
- * `probeOutbound`, it throws `NotNow` and `Disallowed`.
+ * `probeOutbound`, it throws `NotNow` and `Disallowed`. Refusals of other hosts than `own` pause
+ * these: whether `own` refused, the caller knows better, and records it.
  */
-export function openAsk(checker: Checker, kind: SourceKind): Ask {
-  const { pool, signal, guard } = checker
+export function openAsk(checker: Checker, kind: SourceKind, own: string | undefined): Ask {
+  const { signal, guard } = checker
   const options = { ...guard, timeoutMs, userAgent: checker.userAgent(), signal }
 
   async function waitFor(url: URL): Promise<void> {
     const isDocumented = documented[kind]?.test(url.href) ?? false
     if (!isDocumented && !isAllowedBy(await robotsFor(url), url.pathname + url.search))
       throw new Disallowed(`robots.txt of ${url.hostname} disallows it`)
-    await takeTurn(checker, url.hostname, signal)
+    await takeTurn(checker, url.hostname)
   }
 
   /** Reads the rules of a host, at most once a day. */
   async function robotsFor(url: URL): Promise<Robots> {
     const now = await readTime(checker)
-    const stored = await findRobots(pool, url.hostname)
+    const stored = await findRobots(checker.pool, url.hostname)
     if (stored?.robots && stored.read !== null && now - stored.read < robotsMaxAgeMs)
       return stored.robots
-    await takeTurn(checker, url.hostname, signal)
+    await takeTurn(checker, url.hostname)
     const request = { url: new URL('/robots.txt', url).href }
-    const answer = await probeOutbound(request, { ...options, maxBytes: maxRobotsBytes })
-    const robots = robotsOf(answer)
-    await saveRobots(pool, url.hostname, robots, now)
+    const answer = await noteRefusals(url, (mayFollow) =>
+      probeOutbound(request, { ...options, mayFollow, maxBytes: maxRobotsBytes }),
+    )
+    const { stopped } = answer
+    const isFailing = stopped?.code === 'unreachable' || stopped?.code === 'too-slow'
+    const robots = isFailing ? undefined : robotsOf(answer)
+    if (!robots)
+      throw new HostRefused(
+        `robots.txt of ${url.hostname} answers ${answer.status}`,
+        waitOf(answer).retryAfterSeconds,
+      )
+    await saveRobots(checker.pool, url.hostname, robots, now)
     return robots
   }
 
-  return async (request) => {
-    await waitFor(new URL(request.url))
-    // A redirect is a request to its host as well.
+  /** Sends a request, and records in the pace of other hosts whether the last one refused. */
+  async function noteRefusals(
+    first: URL,
+    send: (mayFollow: (url: URL) => Promise<boolean>) => Promise<ProbeAnswer>,
+  ): Promise<ProbeAnswer> {
+    let asked = first.hostname
     const mayFollow = async (url: URL) => {
-      try {
-        await waitFor(url)
-        return true
-      } catch (error) {
-        if (error instanceof Disallowed) return false
-        throw error
-      }
+      // A redirect is a request to its host as well.
+      if (url.pathname === '/robots.txt') await takeTurn(checker, url.hostname)
+      else await waitFor(url)
+      asked = url.hostname
+      return true
     }
-    return probeOutbound(request, { ...options, mayFollow })
+    try {
+      const answer = await send(mayFollow)
+      const refusal = isRefusal(answer) ? waitOf(answer) : undefined
+      if (asked !== own) await noteRefusal(checker, asked, refusal)
+      return answer
+    } catch (error) {
+      if (error instanceof OutboundError && asked !== own) await noteRefusal(checker, asked, {})
+      throw error
+    }
   }
+
+  return async (request) => {
+    const url = new URL(request.url)
+    await waitFor(url)
+    return noteRefusals(url, (mayFollow) => probeOutbound(request, { ...options, mayFollow }))
+  }
+}
+
+/** Pauses a host that refused; ends its pauses if it answered. */
+function noteRefusal(
+  checker: Checker,
+  host: string,
+  refusal: Pick<ProbeResult, 'retryAfterSeconds'> | undefined,
+): Promise<void> {
+  return changePace(checker, host, (before, now) => ({
+    pace: refusal ? afterRefusal(before, now, refusal.retryAfterSeconds) : afterAnswer(before, now),
+    result: undefined,
+  }))
 }

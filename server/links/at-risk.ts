@@ -1,4 +1,4 @@
-import type { AtRiskReport } from '@talkshelf/contract'
+import { type AtRiskReport, maxAtRiskRows } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import {
   countLosses,
@@ -8,11 +8,10 @@ import {
   type RiskGroup,
 } from './queries.ts'
 
-// Computes which talks are at risk: those that one operator has, or that cannot be watched any more.
+// Computes which talks are at risk: those that one operator has, or none that can be reached.
 
 /** Talks or sources that one statement counts: far from the statement timeout. */
 const defaultBatchSize = 50_000
-const maxListed = 50
 const months = 24
 /** Talks of more operators are counted together. */
 const manyOperators = 4
@@ -62,8 +61,8 @@ export async function readAtRisk(db: Db, batchSize = defaultBatchSize): Promise<
     by_operators: byOperators.map((talks, count) => ({ operators: count, talks })),
     hosts: [...operators]
       .map(([operator, risk]) => ({ operator, ...risk }))
-      .sort((a, b) => b.talks - a.talks || (a.operator < b.operator ? -1 : 1))
-      .slice(0, maxListed),
+      .sort((a, b) => b.only - a.only || b.talks - a.talks || (a.operator < b.operator ? -1 : 1))
+      .slice(0, maxAtRiskRows),
     events: await mostAtRisk(db, events),
     losses: losses.toReversed(),
   }
@@ -105,7 +104,7 @@ async function mostAtRisk(
   const listed = [...events]
     .filter(([, { single, unavailable }]) => single + unavailable > 0)
     .sort(([idA, a], [idB, b]) => b.unavailable - a.unavailable || b.single - a.single || idA - idB)
-    .slice(0, maxListed)
+    .slice(0, maxAtRiskRows)
   const categories = await findCategories(
     db,
     listed.map(([id]) => id),

@@ -5,13 +5,23 @@ import type { Pool } from '../platform/db/pool.ts'
 import type { GuardOptions } from '../platform/net/guard.ts'
 import { type JobRunner, startJobRunner } from '../platform/ops/job-runner.ts'
 import { type Checker, openAsk } from './ask.ts'
-import { checkSource } from './check-source.ts'
-import { afterAnswer, afterRefusal, newPace } from './host-pace.ts'
-import { type Clock, changePace, NotNow, readPace, readTime } from './paced-host.ts'
-import { identify, lookAtMany, type ProbeResult } from './probes/probes.ts'
+import { apiHost, checkSource } from './check-source.ts'
+import { afterAnswer, afterRefusal, newPace, nextTurn } from './host-pace.ts'
+import {
+  type Clock,
+  changePace,
+  LeaseLost,
+  maxWaitMs,
+  NotNow,
+  Offline,
+  readPace,
+  readTime,
+} from './paced-host.ts'
+import { HostRefused, identify, lookAtMany, type ProbeResult } from './probes/probes.ts'
 import {
   type CheckedSource,
   claimHost,
+  type HostLease,
   listDueHosts,
   listDueSources,
   putOff,
@@ -32,8 +42,11 @@ const batchSize = 50
 const stopMs = 5000
 /** Sources that no talk has are looked at again after this, without asking their host. */
 const unusedMs = 90 * 24 * 3_600_000
-/** The API that answers about many videos of YouTube at once. */
-const apiHost = 'www.googleapis.com'
+/** A source that alone has to wait for a host waits at least this long. */
+const minWaitMs = 3_600_000
+const youtubeHost = 'www.youtube.com'
+/** Sources that are due within this time fill the calls of the API of YouTube. */
+const apiAheadMs = 24 * 3_600_000
 
 export interface CheckOptions {
   /** Polling interval; 0 disables polling. */
@@ -68,29 +81,30 @@ export function startLinkChecks(pool: Pool, options: CheckOptions): LinkChecks {
   const clock = options.clock ?? realClock
   const { userAgent, youtubeKey, guard, budget, leaseSeconds = defaultLeaseSeconds } = options
   let stoppedUntil = 0
-  const checker: Checker = {
-    ...{ pool, clock, budget, leaseSeconds, signal: stopping.signal, userAgent, youtubeKey, guard },
+  const shared: Omit<Checker, 'lease'> = {
+    ...{ pool, clock, budget, signal: stopping.signal, userAgent, youtubeKey, guard },
     stop: (until) => (stoppedUntil = until),
     isStopped: (now) => now < stoppedUntil,
   }
 
   async function startBatches(): Promise<undefined> {
-    if (stoppedUntil > 0 && checker.isStopped(await readTime(checker))) return
-    const hosts = await listDueHosts(pool.lookups, maxHosts * 2, clock.now())
+    if (stoppedUntil > 0 && shared.isStopped(await readTime(shared))) return
+    const always = (await mayAskApi(shared, youtubeHost)) ? [youtubeHost] : []
+    const hosts = await listDueHosts(pool.lookups, { limit: maxHosts * 2, always }, clock.now())
     for (const host of hosts) {
       if (running.size >= maxHosts || stopping.signal.aborted) return
       if (running.has(host)) continue
-      const lease = randomUUID()
-      const claim = { lease, seconds: leaseSeconds, pace: newPace(host, budget) }
-      if (!(await claimHost(pool, host, claim, clock.now()))) continue
-      running.set(host, runBatch(host, lease))
+      const lease = { host, id: randomUUID(), seconds: leaseSeconds }
+      if (!(await claimHost(pool, lease, newPace(host, budget), clock.now()))) continue
+      running.set(host, runBatch(lease))
     }
   }
 
-  async function runBatch(host: string, lease: string): Promise<void> {
+  async function runBatch(lease: HostLease): Promise<void> {
+    const { host } = lease
     try {
-      await checkHost(checker, host, options.onChecked).finally(() =>
-        releaseHost(pool, host, lease),
+      await checkHost({ ...shared, lease }, options.onChecked).finally(() =>
+        releaseHost(pool, lease),
       )
       // There may be more. After an error, the next poll tries again.
       running.delete(host)
@@ -121,55 +135,79 @@ export function startLinkChecks(pool: Pool, options: CheckOptions): LinkChecks {
 }
 
 /** Checks the sources of a host that are due, until it may not be asked any more. */
-async function checkHost(
-  checker: Checker,
-  host: string,
-  onChecked: CheckOptions['onChecked'],
-): Promise<void> {
+async function checkHost(checker: Checker, onChecked: CheckOptions['onChecked']): Promise<void> {
   const { pool, clock, signal } = checker
-  const due = await listDueSources(pool, host, batchSize, clock.now())
+  const { host } = checker.lease
+  const hasApi = await mayAskApi(checker, host)
+  const aheadMs = hasApi ? apiAheadMs : 0
+  const due = await listDueSources(pool, host, { limit: batchSize, aheadMs }, clock.now())
   const unused = due.filter(({ isUsed }) => !isUsed).map(({ id }) => id)
   if (unused.length > 0) await putOff(pool, unused, (await readTime(checker)) + unusedMs, null)
   const used = due.filter(({ isUsed }) => isUsed)
   try {
-    const known = await askApi(checker, host, used)
-    for (const source of used) {
+    const known = hasApi ? await askApi(checker, used) : new Map<number, ProbeResult>()
+    // What is known is saved first: the others may have to wait for their host.
+    for (const source of used.toSorted((a, b) => +known.has(b.id) - +known.has(a.id))) {
       signal.throwIfAborted()
-      const verdict = await checkSource(checker, source, known.get(source.id))
+      const verdict = await checkSource(checker, source, known.get(source.id)).catch((error) => {
+        // The others are checked meanwhile: they may not lead to the host that must wait.
+        const isAlone = error instanceof NotNow && (hasApi || error.host !== host)
+        if (!isAlone) throw error
+        return letWait(checker, source, error)
+      })
       if (verdict !== undefined) onChecked(host, verdict)
     }
   } catch (error) {
-    if (!(error instanceof NotNow)) throw error
+    const isExpected =
+      error instanceof NotNow || error instanceof Offline || error instanceof LeaseLost
+    if (!isExpected) throw error
   }
 }
 
-/** Asks the API of YouTube about many videos at once, if there is a key and it answers. */
+/** Lets a source wait until a host may be asked. */
+async function letWait(checker: Checker, { id }: CheckedSource, error: NotNow): Promise<undefined> {
+  const until = Math.max(error.until, (await readTime(checker)) + minWaitMs)
+  await putOff(checker.pool, [id], until, null)
+}
+
+/** Tells whether the API of YouTube may be asked about the sources of a host. */
+async function mayAskApi(checker: Omit<Checker, 'lease'>, host: string): Promise<boolean> {
+  if (checker.youtubeKey === undefined || host !== youtubeHost) return false
+  const { pace, now } = await readPace(checker, apiHost)
+  return nextTurn(pace, now) - now <= maxWaitMs
+}
+
+/** Asks the API of YouTube about many videos at once. Returns what it knows of them, by id. */
 async function askApi(
   checker: Checker,
-  host: string,
   sources: readonly CheckedSource[],
 ): Promise<ReadonlyMap<number, ProbeResult>> {
-  const { youtubeKey } = checker
-  const known = new Map<number, ProbeResult>()
-  if (youtubeKey === undefined || host !== 'www.youtube.com') return known
-  const { pace, now } = await readPace(checker, apiHost)
-  if (pace.pausedUntil > now) return known
   const probed = sources.flatMap(({ id, url, owner }) => {
     const found = identify(url)
     return found ? [{ id, source: { ...found, owner: owner ?? undefined } }] : []
   })
-  const results = await lookAtMany(
-    openAsk(checker, 'youtube'),
+  const ask = openAsk(checker, 'youtube', apiHost)
+  const { results, refusal } = await lookAtMany(
+    // Otherwise what the API said of the others would be lost.
+    (request) =>
+      ask(request).catch((error) => {
+        throw error instanceof NotNow ? new HostRefused(error.message, undefined) : error
+      }),
     probed.map(({ source }) => source),
-    youtubeKey,
+    checker.youtubeKey ?? '',
   )
-  const refusal = results.find(({ verdict }) => verdict === 'refused')
-  await changePace(checker, apiHost, (before, at) => ({
-    pace: refusal ? afterRefusal(before, at, refusal.retryAfterSeconds) : afterAnswer(before, at),
-    result: undefined,
-  }))
+  await changePace(checker, apiHost, (before, at) => {
+    const wasAsked = nextTurn(before, at) - at <= maxWaitMs
+    if (refusal && !wasAsked) return { pace: before, result: undefined }
+    const pace = refusal
+      ? afterRefusal(before, at, refusal.retryAfterSeconds)
+      : afterAnswer(before, at)
+    return { pace, result: undefined }
+  })
   // What the API refuses to say is asked of oEmbed.
-  for (const [index, result] of results.entries())
-    if (result.verdict !== 'refused') known.set(probed[index]?.id ?? 0, result)
-  return known
+  return new Map(
+    results.flatMap((result, index) =>
+      result.verdict === 'refused' ? [] : [[probed[index]?.id ?? 0, result] as const],
+    ),
+  )
 }

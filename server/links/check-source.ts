@@ -14,7 +14,7 @@ import {
   isUnwell,
   offlineMs,
 } from './host-pace.ts'
-import { changePace, NotNow, readPace } from './paced-host.ts'
+import { changePace, NotNow, Offline, readPace } from './paced-host.ts'
 import {
   identify,
   look,
@@ -26,8 +26,8 @@ import {
 import {
   type CheckedSource,
   countOfOwner,
+  listAskedHosts,
   listControlSources,
-  listRefusingHosts,
   lockSource,
   putOff,
   saveSource,
@@ -40,7 +40,10 @@ import { applyLook, type Look, questionsFor, type SourceHealth } from './source-
 /** Of how many of the sources that are known longest one is chosen to compare an answer with. */
 const controlChoices = 20
 const offlineWithinMs = 10 * 60_000
+const afterOfflineMs = 3_600_000
 const disallowedMs = 28 * 24 * 3_600_000
+/** The API that answers about many videos of YouTube at once. */
+export const apiHost = 'www.googleapis.com'
 
 const origin: Origin = {
   actor: { role: 'editor', name: 'Link checker', token: null },
@@ -51,7 +54,8 @@ const requestHash = createHash('sha256').update('link-check').digest()
 
 /**
  * Checks a source that is due and returns the verdict; undefined if nobody can or may be asked about
- * it. `known` is what its host said already. Throws `NotNow` if its host may not be asked now.
+ * it. `known` is what the API of YouTube said already. Throws `NotNow` if its host, or one that this leads to,
+ * may not be asked now, and `Offline`.
  */
 export async function checkSource(
   checker: Checker,
@@ -59,26 +63,29 @@ export async function checkSource(
   known?: ProbeResult,
 ): Promise<Verdict | undefined> {
   const { pool } = checker
-  const { pace, now } = await readPace(checker, source.host)
-  if (checker.isStopped(now)) throw new NotNow('This server is offline')
+  const asked = known ? apiHost : source.host
+  const { pace, now } = await readPace(checker, asked)
+  if (checker.isStopped(now)) throw new Offline()
   const probed = identify(source.url)
   if (!probed) {
-    await putOff(pool, [source.id], now + disallowedMs, 'Nobody can be asked about this URL')
+    await putOff(pool, [source.id], now + disallowedMs, 'This URL cannot be checked')
     return undefined
   }
-  if (pace.pausedUntil > now) {
+  if (!known && pace.pausedUntil > now) {
     // Otherwise only the sources that are asked between two pauses would become unreachable.
-    if (!isSilent(pace, now)) throw new NotNow(`${source.host} is paused`)
+    if (!isSilent(pace, now)) throw new NotNow(source.host, pace.pausedUntil)
     const silence = { verdict: 'refused', evidence: 'The host has not answered for a day' } as const
     await save(checker, source, silence, { at: now, control: 'not-asked' })
     return 'refused'
   }
   try {
-    const ask = openAsk(checker, probed.kind)
-    const lookAgain = known ? () => askApiAgain(checker, probed) : () => look(ask, probed)
-    const result = known ?? (await lookAgain())
-    const circumstances = await understand(checker, source, result, {
-      again: lookAgain,
+    const ask = openAsk(checker, probed.kind, source.host)
+    const lookAt: Questions['look'] = known
+      ? (other) => askApiAgain(checker, other)
+      : (other) => look(ask, other)
+    const result = known ?? (await lookAt(probed))
+    const circumstances = await understand(checker, { asked, source, probed }, result, {
+      look: lookAt,
       witness: () => witness(ask, probed),
     })
     const health = await save(checker, source, result, circumstances)
@@ -93,30 +100,40 @@ export async function checkSource(
 
 type Circumstances = Omit<Look, 'verdict'>
 
-type Question = () => Promise<ProbeResult>
+interface Questions {
+  look(source: ProbedSource): Promise<ProbeResult>
+  witness(): Promise<ProbeResult>
+}
+
+interface Subject {
+  /** The host that was asked about the source. */
+  readonly asked: string
+  readonly source: CheckedSource
+  readonly probed: ProbedSource
+}
 
 /** Asks what else a verdict needs to be believed. */
 async function understand(
   checker: Checker,
-  source: CheckedSource,
+  { asked, source, probed }: Subject,
   result: ProbeResult,
-  questions: { readonly again: Question; readonly witness: Question },
+  questions: Questions,
 ): Promise<Circumstances> {
   const { verdict } = result
-  const { now, pace } = await noteAnswer(checker, source, result)
+  const { now, pace } = await noteAnswer(checker, asked, source, result)
   if (verdict === 'refused') {
-    await stopIfOffline(checker, now)
+    await stopIfOffline(checker, source, now)
     return { at: now, control: 'not-asked' }
   }
   if (verdict !== 'ok' && isUnwell(pace)) return { at: now, control: 'bad' }
   const needed = questionsFor(source.health, verdict, now)
-  const control = needed.control ? await askControl(checker, source) : 'not-asked'
+  const control = needed.control ? await askControl(checker, asked, source, questions) : 'not-asked'
   if (control !== 'good' && control !== 'none') return { at: now, control }
   return {
     at: now,
     control,
-    witness: needed.witness ? await verdictOf(questions.witness) : undefined,
-    repeated: needed.repeat ? await verdictOf(questions.again) : undefined,
+    witness: needed.witness ? await verdictOf(questions.witness()) : undefined,
+    repeated: needed.repeat ? await verdictOf(questions.look(probed)) : undefined,
     ownerIsClosed: needed.witness && (await isClosed(checker, source)),
   }
 }
@@ -124,25 +141,26 @@ async function understand(
 /** Records in the pace of a host how it answered about a source. Returns it, and the time. */
 function noteAnswer(
   checker: Checker,
-  { id, host, owner, health }: CheckedSource,
+  asked: string,
+  { id, owner, health }: CheckedSource,
   result: ProbeResult,
 ): Promise<{ readonly pace: HostPace; readonly now: number }> {
   const isBad = result.verdict !== 'ok'
   const account = result.owner ?? owner ?? `source ${id}`
-  return changePace(checker, host, (before, now) => {
+  return changePace(checker, asked, (before, now) => {
+    const counts = !isBad || health.state === 'ok'
     const pace =
       result.verdict === 'refused'
         ? afterRefusal(before, now, result.retryAfterSeconds)
-        : // Only what was well can turn bad.
-          afterAnswer(before, now, health.state === 'ok' ? { owner: account, isBad } : undefined)
+        : afterAnswer(before, now, counts ? { owner: account, isBad } : undefined)
     return { pace, result: { pace, now } }
   })
 }
 
 /** Returns the verdict of a further question; undefined if its host may not be asked soon. */
-async function verdictOf(question: Question): Promise<Verdict | undefined> {
+async function verdictOf(result: Promise<ProbeResult>): Promise<Verdict | undefined> {
   try {
-    return (await question()).verdict
+    return (await result).verdict
   } catch (error) {
     if (error instanceof NotNow || error instanceof Disallowed) return undefined
     throw error
@@ -151,20 +169,25 @@ async function verdictOf(question: Question): Promise<Verdict | undefined> {
 
 /** Asks the API of YouTube about one video. */
 async function askApiAgain(checker: Checker, probed: ProbedSource): Promise<ProbeResult> {
-  const ask = openAsk(checker, 'youtube')
-  const [result] = await lookAtMany(ask, [probed], checker.youtubeKey ?? '')
-  return result as ProbeResult
+  const ask = openAsk(checker, 'youtube', apiHost)
+  const { results } = await lookAtMany(ask, [probed], checker.youtubeKey ?? '')
+  return results[0] as ProbeResult
 }
 
 /** Asks the host about another source, which has been there for long. */
-async function askControl(checker: Checker, source: CheckedSource): Promise<Look['control']> {
+async function askControl(
+  checker: Checker,
+  asked: string,
+  source: CheckedSource,
+  questions: Questions,
+): Promise<Look['control']> {
   const choices = await listControlSources(checker.pool, source, controlChoices)
   const control = choices[Math.floor(Math.random() * choices.length)]
   const probed = control && identify(control.url)
   if (!probed) return 'none'
   try {
-    const result = await look(openAsk(checker, probed.kind), probed)
-    await noteAnswer(checker, control, result)
+    const result = await questions.look(probed)
+    await noteAnswer(checker, asked, control, result)
     return result.verdict === 'ok' ? 'good' : 'bad'
   } catch (error) {
     if (error instanceof Disallowed) return 'none'
@@ -179,23 +202,22 @@ async function isClosed(checker: Checker, { host, owner, health }: CheckedSource
   return isOwnerClosed(await countOfOwner(checker.pool, host, owner, health.strikes.first))
 }
 
-/** Takes the pauses of all hosts back and stops all checks if this server is offline. */
-async function stopIfOffline(checker: Checker, now: number): Promise<void> {
-  const hosts = await listRefusingHosts(checker.pool, now - offlineWithinMs)
-  if (
-    !isOffline(
-      hosts.map(({ pace }) => pace),
-      now,
-    )
-  )
-    return
-  for (const { host } of hosts)
-    await changePace(checker, host, (pace, at) => ({
-      pace: afterOffline(pace, at),
-      result: undefined,
-    }))
+/**
+ * Takes the pauses of all hosts back and stops all checks if this server is offline. The source that
+ * showed it waits longer than the others, so that hosts that died do not stop the checks for ever.
+ */
+async function stopIfOffline(checker: Checker, { id }: CheckedSource, now: number): Promise<void> {
+  const hosts = await listAskedHosts(checker.pool, now - offlineWithinMs)
+  if (!isOffline(hosts, now)) return
+  for (const { host: silent, lastRefusal } of hosts)
+    if (lastRefusal !== null)
+      await changePace(checker, silent, (pace, at) => ({
+        pace: afterOffline(pace, at),
+        result: undefined,
+      }))
+  await putOff(checker.pool, [id], now + afterOfflineMs, null)
   checker.stop(now + offlineMs)
-  throw new NotNow('This server is offline')
+  throw new Offline()
 }
 
 /** Saves the result of a look, unless the source was checked meanwhile. Returns the new health. */

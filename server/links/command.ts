@@ -1,5 +1,6 @@
 import {
   type AtRiskReport,
+  Problem,
   type Source,
   SourcePatch,
   type SourcePin,
@@ -64,7 +65,7 @@ export function linkCommands(
 
   links
     .command('list')
-    .description('list sources that are not well, with their talks')
+    .description('list unhealthy sources, with their talks')
     .addOption(new Option('--state <state>', 'only in this state').choices(unhealthyStates))
     .option('--host <name>', 'only at this host')
     .option('--event <title>', 'only of talks of this event')
@@ -86,7 +87,9 @@ export function linkCommands(
 
   links
     .command('check')
-    .description('let the sources of a talk be checked as soon as the pace of their hosts allows')
+    .description(
+      'let the sources of a talk be checked as soon as the rate limits for their hosts allow',
+    )
     .argument('<talk>', 'id or URL of the talk', talkArgument)
     .addOption(jsonOption())
     .action((id: number, { json }: JsonOption) =>
@@ -100,8 +103,15 @@ export function linkCommands(
             `Talk ${id} has no source that can be checked. Add the URL of its video first.`,
           )
         if (json) await printJson(sources)
-        else for (const { url } of sources) await print(escapeLine(url))
-        say(`Due now: ${sources.length}. Run 'talkshelf links list' later to see what was found.`)
+        else
+          printTable(
+            { id: 'ID', state: 'STATE', url: 'URL' },
+            sources.map(({ id, state, url }) => ({ id, state, url: escapeLine(url) })),
+          )
+        say(
+          `Due now: ${sources.length}. 'talkshelf links list' shows later which are unhealthy: ` +
+            'healthy sources are not listed.',
+        )
         if (config().CHECK_LINKS === 'off')
           say('CHECK_LINKS is off here: they are checked only if a server has CHECK_LINKS=on.')
       }),
@@ -109,7 +119,7 @@ export function linkCommands(
 
   links
     .command('report')
-    .description('show how many talks are at one operator only, or at none any more')
+    .description('show how many talks are at one operator only, or at none that can be reached')
     .addOption(jsonOption())
     .action(({ json }: JsonOption) =>
       withPool(
@@ -142,12 +152,14 @@ export function linkCommands(
       withPool(async (pool) => {
         const pin = pinOf(options)
         if (typeof target === 'string') return pinAll(pool, target, pin, options)
-        const source = await asCommandError(pinSource(pool, target, pin, origin())).catch(
-          (error: Error) => {
+        const source = await asCommandError(
+          pinSource(pool, target, pin, origin()).catch((error: unknown) => {
+            if (!(error instanceof Problem) || error.problem !== 'not-found') throw error
             throw new CommandError(
-              `${error.message}. Run 'talkshelf links list' to see the ids of sources.`,
+              `${error.message}. 'talkshelf links list' shows the ids of unhealthy sources, and ` +
+                "'talkshelf links check' those of a talk.",
             )
-          },
+          }),
         )
         if (options.json) return void (await printJson(source))
         say(
@@ -172,7 +184,10 @@ export function linkCommands(
     }
     if (json) await printJson({ host, pinned })
     if (pinned > 0) return say(`Sources of ${host} that were changed: ${pinned}.`)
-    say(`No source of ${host} was changed. Run 'talkshelf links list' to see the names of hosts.`)
+    say(
+      `No source of ${host} was changed: there is none, or none that this would change. ` +
+        "'talkshelf links list' shows the hosts of unhealthy sources.",
+    )
   }
 }
 
@@ -241,6 +256,7 @@ function printSources(sources: ExaminedPage['sources']): void {
     since: 'SINCE',
     checked: 'CHECKED',
     talk: 'TALK',
+    host: 'HOST',
     url: 'URL',
     title: 'TITLE',
   }
@@ -251,6 +267,7 @@ function printSources(sources: ExaminedPage['sources']): void {
     since: day(source.since),
     checked: day(source.last_check),
     talk: talk && (more.length > 0 ? `${talk.id} +${more.length}` : talk.id),
+    host: escapeLine(source.host),
     url: escapeLine(source.url),
     title: talk && escapeLine(talk.title),
   }))
@@ -260,7 +277,7 @@ function printSources(sources: ExaminedPage['sources']): void {
 async function printReport(report: AtRiskReport): Promise<void> {
   const { talks, sources, checked, unavailable } = report
   await print(`Talks: ${talks}. Sources: ${sources}, of which ${checked} were checked.`)
-  await print(`Talks that cannot be watched any more: ${unavailable}\n`)
+  await print(`Talks with no recording that can be reached: ${unavailable}\n`)
   const operators = report.by_operators.map(({ operators, talks }) => ({
     operators: operators === 4 ? '4 or more' : operators,
     talks,
@@ -278,7 +295,7 @@ async function printReport(report: AtRiskReport): Promise<void> {
       ...event,
       event: escapeLine(category.title),
     }))
-    printTable({ event: 'EVENT', single: 'ONE OPERATOR', ...risk }, events)
+    printTable({ event: 'EVENT', single: 'AT MOST ONE', ...risk }, events)
   }
   if (report.losses.length > 0) {
     await print('')

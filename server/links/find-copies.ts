@@ -1,6 +1,6 @@
 import { awayStates, type ReplacementFinder } from '@talkshelf/contract'
 import { OutboundError } from '../platform/net/outbound.ts'
-import { type Checker, openAsk } from './ask.ts'
+import { type Checker, Disallowed, openAsk } from './ask.ts'
 import { NotNow } from './paced-host.ts'
 import { identify } from './probes/probes.ts'
 import {
@@ -31,7 +31,9 @@ export async function findCopies(
   const finders = finderOf(checker, probed?.kind, probed?.id ?? '')
   try {
     for (const [finder, find] of finders) {
-      const found = await find()
+      const found = await find().catch((error) => {
+        if (!(error instanceof Disallowed)) throw error
+      })
       if (!found) continue
       await proposeReplacement(pool, { source: source.id, finder, ...found })
       break
@@ -58,7 +60,7 @@ async function isSearchDue(
 type Finder = readonly [ReplacementFinder, () => Promise<Replacement | undefined>]
 
 function finderOf(checker: Checker, kind: string | undefined, id: string): readonly Finder[] {
-  const ask = openAsk(checker, 'archive.org')
+  const ask = openAsk(checker, 'archive.org', undefined)
   if (kind === 'youtube')
     return [
       ['archive.org', () => findItem(ask, id)],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type AtRiskReport,
   invalidFields,
@@ -11,6 +12,7 @@ import {
   type Source,
   type SourceChange,
   type SourcePin,
+  sourceStates,
   type UnavailableState,
 } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
@@ -49,19 +51,46 @@ export {
 
 /** How old the report of what is at risk may be. */
 const maxReportAgeMs = 10 * 60_000
+const maxStaleReportMs = 50 * 60_000
 const maxChanges = 100
 
 export type { TalkRisk } from './queries.ts'
 
 const readerOf = (role: Role): queries.Reader => ({ isEditor: mayAct(role, 'editor') })
 
-/** Opens the report of what is at risk, which is computed when it is read. */
+/**
+ * Opens the report of what is at risk, which is computed when it is read. The names of events are
+ * those that they have now. The same object is returned until something changes.
+ */
 export function openAtRiskReport(
   pool: Pool,
   onError: (error: unknown) => void,
   maxAgeMs = maxReportAgeMs,
 ): RefreshedValue<AtRiskReport> {
-  return openRefreshedValue(() => readAtRisk(pool.lists), { maxAgeMs, onError })
+  const figures = openRefreshedValue(() => readAtRisk(pool.lists), {
+    ...{ maxAgeMs, maxStaleMs: maxStaleReportMs, onError },
+  })
+  let last: { readonly figures: AtRiskReport; readonly report: AtRiskReport } | undefined
+
+  return {
+    async read() {
+      const current = await figures.read()
+      const ids = current.events.map(({ category }) => category.id)
+      const categories = new Map(
+        (await queries.findCategories(pool.lookups, ids)).map((category) => [
+          category.id,
+          category,
+        ]),
+      )
+      const events = current.events.flatMap((event) => {
+        const category = categories.get(event.category.id)
+        return category ? [{ ...event, category }] : []
+      })
+      if (last?.figures !== current || !isDeepStrictEqual(last.report.events, events))
+        last = { figures: current, report: { ...current, events } }
+      return last.report
+    },
+  }
 }
 
 /** Talks that one statement lists: far from the statement timeout. */
@@ -170,10 +199,10 @@ async function readSource(db: Db, id: number, role: Role): Promise<Source> {
 /** Lists the changes of the state of a source. Throws `not-found` if there is none. */
 export async function listSourceHistory(db: Db, id: number, role: Role): Promise<SourceChange[]> {
   await readSource(db, id, role)
-  return queries.listSourceChanges(db, id, maxChanges)
+  return queries.listSourceChanges(db, id, maxChanges, readerOf(role))
 }
 
-/** Lets the host of a source be asked as soon as its pace allows. */
+/** Lets the host of a source be asked as soon as its rate limit allows. */
 export async function requestCheck(db: Db, id: number): Promise<Source> {
   if (!(await queries.makeDue(db, id))) throw notFound()
   return readSource(db, id, 'editor')
@@ -277,8 +306,11 @@ const notFound = () => new Problem('not-found', 'There is no such source')
 /** Returns the end of a day (UTC) in milliseconds since 1970. */
 const endOfDay = (day: string) => Date.parse(`${day}T23:59:59.999Z`)
 
-/** Counts the sources by their state. Goes through all of them. */
+/** Counts the sources that talks have, by each state. Goes through all of them. */
 export async function countSourcesByState(db: Db): Promise<ReadonlyMap<string, number>> {
   const counts = await queries.countByState(db)
-  return new Map(counts.map(({ state, count }) => [state, count]))
+  return new Map([
+    ...sourceStates.map((state) => [state, 0] as const),
+    ...counts.map(({ state, count }) => [state, count] as const),
+  ])
 }

@@ -17,18 +17,36 @@ export interface Pacing {
   readonly clock: Clock
   /** Requests a day to each host; undefined: the default. */
   readonly budget: number | undefined
-  readonly leaseSeconds: number
+  readonly signal: AbortSignal
+  /** The host whose sources are checked. Each request extends its lease. */
+  readonly lease: queries.HostLease
 }
 
 /** A host may not be asked now: it is paused, or its budget is spent. */
-export class NotNow extends Error {}
+export class NotNow extends Error {
+  readonly host: string
+  /** When it may be asked, as far as is known. */
+  readonly until: number
+
+  constructor(host: string, until: number) {
+    super(`${host} may not be asked before ${new Date(until).toISOString()}`)
+    this.host = host
+    this.until = until
+  }
+}
+
+/** This server is offline: no host may be asked. */
+export class Offline extends Error {}
+
+/** Another process has leased the host, because this one was too slow. */
+export class LeaseLost extends Error {}
 
 /** A longer wait ends the batch, so that its lease is free for others. */
-const maxWaitMs = 20_000
+export const maxWaitMs = 20_000
 
 /** Changes the pace of a host. Returns what `change` returns. */
 export function changePace<T>(
-  { pool, clock, budget, leaseSeconds }: Pacing,
+  { pool, clock, budget }: Omit<Pacing, 'lease' | 'signal'>,
   host: string,
   change: (pace: HostPace, now: number) => { readonly pace: HostPace; readonly result: T },
 ): Promise<T> {
@@ -40,7 +58,7 @@ export function changePace<T>(
     const { pace, result } = change(before, row.now)
     if (pace !== before) {
       const next = { pace, nextTurn: nextTurn(pace, row.now) }
-      await queries.savePace(tx, host, next, leaseSeconds, row.now)
+      await queries.savePace(tx, host, next)
     }
     return result
   })
@@ -48,7 +66,7 @@ export function changePace<T>(
 
 /** Reads the pace of a host, and the time. */
 export function readPace(
-  pacing: Pacing,
+  pacing: Omit<Pacing, 'lease' | 'signal'>,
   host: string,
 ): Promise<{ readonly pace: HostPace; readonly now: number }> {
   return changePace(pacing, host, (pace, now) => ({ pace, result: { pace, now } }))
@@ -57,21 +75,24 @@ export function readPace(
 /**
  * Waits for the turn of a request to a host and counts it. Throws `NotNow` if that is not soon.
  */
-export async function takeTurn(pacing: Pacing, host: string, signal: AbortSignal): Promise<void> {
+export async function takeTurn(pacing: Pacing, host: string): Promise<void> {
+  const { pool, clock, lease } = pacing
   for (;;) {
-    signal.throwIfAborted()
-    const waitMs = await changePace(pacing, host, (pace, now) =>
+    pacing.signal.throwIfAborted()
+    if (!(await queries.extendLease(pool, lease, clock.now()))) throw new LeaseLost()
+    const wait = await changePace(pacing, host, (pace, now) =>
       mayAsk(pace, now)
-        ? { pace: afterRequest(pace, now, Math.random), result: 0 }
-        : { pace, result: Math.max(1, nextTurn(pace, now) - now) },
+        ? { pace: afterRequest(pace, now, Math.random), result: undefined }
+        : { pace, result: { until: nextTurn(pace, now), now } },
     )
-    if (waitMs === 0) return
-    if (waitMs > maxWaitMs) throw new NotNow(`${host} may not be asked for ${waitMs} ms`)
-    await pacing.clock.sleep(waitMs)
+    if (wait === undefined) return
+    const waitMs = Math.max(1, wait.until - wait.now)
+    if (waitMs > maxWaitMs) throw new NotNow(host, wait.until)
+    await clock.sleep(waitMs)
   }
 }
 
 /** Reads the time of the checks. */
-export async function readTime({ pool, clock }: Pacing): Promise<number> {
+export async function readTime({ pool, clock }: Pick<Pacing, 'pool' | 'clock'>): Promise<number> {
   return clock.now() ?? (await queries.readTime(pool))
 }

@@ -26,6 +26,8 @@ export const utc = (time: Sql) =>
   sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')`
 const isUnavailable = sql`source.state = any (${[...unavailableStates]}::text[])`
 const isAway = sql`source.state = any (${[...awayStates]}::text[])`
+/** A video that plays only at its host, or not for everybody, is still there. */
+const isMissing = sql`(${isAway} or source.state = 'unreachable')`
 
 /** The video is not at this URL any more: a copy takes its place. */
 export const movedStates: readonly SourceState[] = [...awayStates, 'moved']
@@ -255,13 +257,19 @@ const HistoryRow = Type.Object({
   by: Type.String(),
 })
 
-/** Lists the changes of the state of a source, newest first. */
-export function listSourceChanges(db: Db, id: number, limit: number): Promise<SourceChange[]> {
+/** Lists the changes of the state of a source, newest first. Names of editors are for editors. */
+export function listSourceChanges(
+  db: Db,
+  id: number,
+  limit: number,
+  { isEditor }: Reader,
+): Promise<SourceChange[]> {
   return many(
     db,
     HistoryRow,
     sql`select ${utc(sql`at`)} as at, before ->> 'state' as from, after ->> 'state' as to,
-               after ->> 'evidence' as evidence, actor as by
+               after ->> 'evidence' as evidence,
+               ${isEditor ? sql`actor` : sql`case via when 'check' then actor else 'An editor' end`} as by
         from change
         where subject = 'source' and subject_id = ${id}::bigint
         order by revision desc
@@ -270,9 +278,6 @@ export function listSourceChanges(db: Db, id: number, limit: number): Promise<So
 }
 
 // --- the report of what is at risk
-
-/** A video that plays only at its host, or not for everybody, is still there. */
-const isMissing = sql`(${isAway} or source.state = 'unreachable')`
 
 /** Selects the next live talks after an id, with the operators that have them and that had them. */
 const talkOperators = (after: number, size: number) => sql`
@@ -428,8 +433,15 @@ const everyHost = sql`
 
 const Host = Type.Object({ host: Type.String() })
 
-/** Lists hosts with sources that are due and that no process checks, the longest due first. */
-export async function listDueHosts(db: Db, limit: number, now: number | undefined) {
+/**
+ * Lists hosts with sources that are due and that no process checks, the longest due first. Those of
+ * `always` also if they may not be asked now.
+ */
+export async function listDueHosts(
+  db: Db,
+  { limit, always }: { readonly limit: number; readonly always: readonly string[] },
+  now: number | undefined,
+) {
   const rows = await many(
     db,
     Host,
@@ -447,6 +459,7 @@ export async function listDueHosts(db: Db, limit: number, now: number | undefine
         where first.next_check <= ${timeOf(now)}
           and coalesce(leased_until, '-infinity') <= ${timeOf(now)}
           and (coalesce(next_turn, '-infinity') <= ${timeOf(now)}
+               or host = any (${[...always]}::text[])
                -- Its sources count as refused, without a request.
                or (pace ->> 'refusingSince')::bigint
                   < ${milliseconds(timeOf(now))} - ${silentAfterMs}::bigint)
@@ -458,18 +471,25 @@ export async function listDueHosts(db: Db, limit: number, now: number | undefine
 
 const Claimed = Type.Object({ now: Type.Integer() })
 
+/** The host whose sources a process checks. */
+export interface HostLease {
+  readonly host: string
+  readonly id: string
+  readonly seconds: number
+}
+
 /** Leases a host. Returns whether no other process has it. */
 export async function claimHost(
   db: Db,
-  host: string,
-  { lease, seconds, pace }: { lease: string; seconds: number; pace: HostPace },
+  { host, id, seconds }: HostLease,
+  pace: HostPace,
   now: number | undefined,
 ): Promise<boolean> {
   const rows = await writeReturning(
     db,
     Claimed,
     sql`insert into link_host (host, pace, next_turn, lease, leased_until)
-        values (${host}, ${JSON.stringify(pace)}::jsonb, '-infinity', ${lease}::uuid,
+        values (${host}, ${JSON.stringify(pace)}::jsonb, '-infinity', ${id}::uuid,
                 ${timeOf(now)} + make_interval(secs => ${seconds}::double precision))
         on conflict (host) do update
         set lease = excluded.lease, leased_until = excluded.leased_until
@@ -480,12 +500,12 @@ export async function claimHost(
 }
 
 /** Gives a lease back. */
-export function releaseHost(db: Db, host: string, lease: string) {
+export function releaseHost(db: Db, { host, id }: HostLease) {
   return execute(
     db,
     sql`update link_host
         set lease = null, leased_until = null
-        where host = ${host} and lease = ${lease}::uuid`,
+        where host = ${host} and lease = ${id}::uuid`,
   )
 }
 
@@ -514,39 +534,51 @@ export async function lockPace(tx: Db, host: string, pace: HostPace, now: number
   return row as Static<typeof PaceRow>
 }
 
-/** Saves the pace of a host that is locked, and extends its lease if it has one. */
+/** Extends a lease. Returns whether this process still has it. */
+export async function extendLease(
+  db: Db,
+  { host, id, seconds }: HostLease,
+  now: number | undefined,
+): Promise<boolean> {
+  const count = await execute(
+    db,
+    sql`update link_host
+        set leased_until = ${timeOf(now)} + make_interval(secs => ${seconds}::double precision)
+        where host = ${host} and lease = ${id}::uuid`,
+  )
+  return count > 0
+}
+
+/** Saves the pace of a host that is locked. */
 export function savePace(
   tx: Db,
   host: string,
   { pace, nextTurn }: { pace: HostPace; nextTurn: number },
-  leaseSeconds: number,
-  now: number,
 ) {
   return execute(
     tx,
     sql`update link_host
-        set pace = ${JSON.stringify(pace)}::jsonb,
-            next_turn = ${fromMilliseconds(nextTurn)},
-            leased_until = case
-              when lease is not null
-              then greatest(leased_until,
-                            ${fromMilliseconds(now)}
-                            + make_interval(secs => ${leaseSeconds}::double precision))
-            end
+        set pace = ${JSON.stringify(pace)}::jsonb, next_turn = ${fromMilliseconds(nextTurn)}
         where host = ${host}`,
   )
 }
 
-const HostWithPace = Type.Object({ host: Type.String(), pace: PaceRow.properties.pace })
+const AskedHost = Type.Object({
+  host: Type.String(),
+  lastRefusal: nullable(Type.Integer()),
+  lastAnswer: nullable(Type.Integer()),
+})
 
-/** Lists the paces of hosts that refused a request since a time. */
-export function listRefusingHosts(db: Db, since: number) {
+/** Lists the hosts that answered or refused a request since a time. */
+export function listAskedHosts(db: Db, since: number) {
   return many(
     db,
-    HostWithPace,
-    sql`select host, pace
+    AskedHost,
+    sql`select host, (pace ->> 'lastRefusal')::bigint as "lastRefusal",
+               (pace ->> 'lastAnswer')::bigint as "lastAnswer"
         from link_host
-        where (pace ->> 'lastRefusal')::bigint > ${since}::bigint
+        where greatest((pace ->> 'lastRefusal')::bigint, (pace ->> 'lastAnswer')::bigint)
+              > ${since}::bigint
         order by host`,
   )
 }
@@ -630,11 +662,14 @@ function toChecked(row: Static<typeof StoredHealth>): CheckedSource {
   }
 }
 
-/** Lists sources of a host that are due, the longest due first. */
+/**
+ * Lists sources of a host that are due, the longest due first. Then those that are there and due
+ * within the next `aheadMs`: for others the time of a check matters.
+ */
 export async function listDueSources(
   db: Db,
   host: string,
-  limit: number,
+  { limit, aheadMs }: { readonly limit: number; readonly aheadMs: number },
   now: number | undefined,
 ): Promise<CheckedSource[]> {
   const rows = await many(
@@ -642,7 +677,9 @@ export async function listDueSources(
     StoredHealth,
     sql`select ${checkedColumns}
         from source
-        where host = ${host} and next_check <= ${timeOf(now)}
+        where host = ${host}
+          and next_check <= ${timeOf(now)} + ${aheadMs / 1000} * interval '1 s'
+          and (next_check <= ${timeOf(now)} or state = 'ok')
         order by next_check, id
         limit ${limit}::integer`,
   )
@@ -675,6 +712,7 @@ export async function listControlSources(
         from source
         where host = ${host}
           and state = 'ok'
+          and pinned_until is null
           and id <> ${id}::bigint
           and (owner is null or owner is distinct from ${owner}::text)
         order by since
@@ -859,7 +897,7 @@ export function savePins(
 
 const Only = Type.Object({ isOnly: Type.Boolean() })
 
-/** Tells whether a live talk has this source and none of another operator that can be watched. */
+/** Tells whether a live talk has this source and none of another operator that is there. */
 export async function isOnlyCopy(db: Db, id: number): Promise<boolean> {
   const row = await one(
     db,
@@ -875,7 +913,7 @@ export async function isOnlyCopy(db: Db, id: number): Promise<boolean> {
                             join source on source.id = other.source_id
                             where other.video_id = own.video_id
                               and source.operator <> this.operator
-                              and not ${isUnavailable})
+                              and not ${isMissing})
         ) as "isOnly"`,
   )
   return row.isOnly
@@ -911,12 +949,15 @@ export async function makeDue(db: Db, id: number): Promise<boolean> {
 
 const StateCount = Type.Object({ state: Type.String(), count: Type.Integer() })
 
-/** Counts the sources by state. */
+/** Counts the sources that talks have, by state. */
 export function countByState(db: Db) {
   return many(
     db,
     StateCount,
-    sql`select state, count(*)::integer as count from source group by state`,
+    sql`select state, count(*)::integer as count
+        from source
+        where exists (select from video_source where source_id = source.id)
+        group by state`,
   )
 }
 
@@ -947,14 +988,20 @@ export async function oldestDueSeconds(db: Db): Promise<number> {
   return row.seconds
 }
 
-/** Counts the hosts that are not asked for a time because they refused. */
+/**
+ * Counts the hosts that are not asked for a time because they refused, and answered within the last
+ * two weeks: the sources of the others are unreachable meanwhile.
+ */
 export async function countPausedHosts(db: Db): Promise<number> {
   const row = await one(
     db,
     Count,
     sql`select count(*)::integer as count
         from link_host
-        where (pace ->> 'pausedUntil')::bigint > ${milliseconds(sql`now()`)}`,
+        where (pace ->> 'pausedUntil')::bigint > ${milliseconds(sql`now()`)}
+          and coalesce(
+                (pace ->> 'refusingSince')::bigint > ${milliseconds(sql`now() - interval '14 days'`)},
+                true)`,
   )
   return row.count
 }

@@ -20,19 +20,15 @@ const maxPatternLength = 2048
 const maxRules = 10_000
 
 const allowAll: Robots = { allow: [], disallow: [] }
-const disallowAll: Robots = { allow: [], disallow: ['/'] }
 
 /**
- * Returns the rules of a host whose robots.txt was answered with this status and body. Pass
- * undefined if there was no answer. A host that has none (4xx) allows everything; one that fails
- * disallows everything for now.
+ * Returns the rules of a host whose robots.txt was answered with this status and body. One that has
+ * none (4xx, or a redirect to nowhere) allows everything. Undefined if the host fails or limits its
+ * rate, which does not say what is allowed: it may not be asked then.
  */
-export function robotsOf(answer: { status: number; body: string } | undefined): Robots {
-  if (!answer) return disallowAll
-  const { status, body } = answer
+export function robotsOf({ status, body }: { status: number; body: string }): Robots | undefined {
   if (status >= 200 && status < 300) return parseRobots(body)
-  // Rate limits are no statement about what is allowed.
-  return status >= 400 && status < 500 && status !== 429 ? allowAll : disallowAll
+  return status >= 300 && status < 500 && status !== 429 ? allowAll : undefined
 }
 
 /** Parses a robots.txt: the rules of all groups for us, or else of all groups for everybody. */

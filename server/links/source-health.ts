@@ -19,8 +19,9 @@ import { awayStates, limitedStates, type SourceState, type Verdict } from '@talk
 // |               | if at least 3 days after the last, forgotten    | what is away stays away     |
 // |               | after 21 days or when the host answers          |                             |
 //
-// The first strike or odd look makes a source that was `new` or `ok` `suspect`. Only editors see
-// that; `publicState` is what readers see. Sources in other states keep theirs meanwhile.
+// The first bad or odd look makes a source that was `new` or `ok` `suspect`, unless it was an odd one
+// beside a bad control source. Only editors see that; `publicState` is what readers see. Sources in
+// other states keep theirs meanwhile.
 //
 // | A bad look is no strike if           | Details                                                |
 // |--------------------------------------|--------------------------------------------------------|
@@ -263,10 +264,12 @@ function afterBad(
   const { at, verdict, control } = look
   if (isConfirmed(health, verdict))
     return withRegularCheck({ ...health, strikes: null }, at, random)
+  const isNew = health.state === 'ok' || health.state === 'new'
+  const doubted = isNew ? suspected(health, at) : health
   const isVoid = control === 'bad' || control === 'not-asked'
-  if (isVoid || isEarly(health, verdict, at)) return withRecheck(health, at, random)
+  if (isVoid || isEarly(health, verdict, at)) return withRecheck(doubted, at, random)
   const confirmation = confirmationOf(look)
-  if (confirmation === 'differs') return withRecheck(health, at, random)
+  if (confirmation === 'differs') return withRecheck(doubted, at, random)
   const count = strikesSoFar(health, verdict) + 1
   const needed =
     strikesNeeded[groupOf(verdict)] +
@@ -277,9 +280,8 @@ function afterBad(
     return enter({ ...health, strikes: null }, state, at, random)
   }
   const first = count > 1 ? (health.strikes?.first ?? at) : at
-  const isSuspect = health.state === 'ok' || health.state === 'new'
   return {
-    ...(isSuspect ? suspected(health, at) : health),
+    ...doubted,
     strikes: { count, verdict, first, last: at },
     nextCheck: at + soon(random, count),
   }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AtRiskReport, Fact, SourceState, Video } from '@talkshelf/contract'
+import {
+  type AtRiskReport,
+  type Fact,
+  maxAtRiskRows,
+  type SourceState,
+  type Video,
+} from '@talkshelf/contract'
 import { randomFrom } from '../../bench/records.ts'
 import { atRiskCsv } from '../../server/exports/exports.ts'
 import { readAtRisk } from '../../server/links/at-risk.ts'
@@ -118,7 +124,10 @@ test('is the same as a plain scan of random talks', async () => {
     }).catch((error: Error) => assert.match(error.message, /No talk has/))
   await query(`update source set last_check = null where state = 'new'`)
   await writeLosses()
+  await writeManyOperators()
   const expected = await scan()
+  assert.equal(expected.hosts.length, maxAtRiskRows)
+  assert.ok(expected.hosts.some(({ operator }) => operator === 'alone.example'))
   assert.ok(expected.unavailable > 5 && expected.losses.length > 3)
   for (const { operators, talks } of expected.by_operators.slice(0, 4))
     assert.ok(talks > 0, `no talk has ${operators} operators`)
@@ -159,6 +168,21 @@ async function writeLosses(): Promise<void> {
       { month: '2025-06', lost: 0, returned: 1 },
     ],
   )
+}
+
+/** Writes two talks that more operators have than are listed, and one that has its own. */
+async function writeManyOperators(): Promise<void> {
+  const facts = Array.from({ length: maxAtRiskRows }, (_, index) => ({
+    kind: 'media',
+    url: `https://operator${index}.example/a.mp4`,
+    type: '',
+    size: null,
+  }))
+  for (let copies = 0; copies < 2; copies++) {
+    const { id } = await archive.make({ title: `At many operators ${copies}` })
+    await write('PUT', `video/${id}/facts`, { facts })
+  }
+  await archive.make({ title: 'At its own', source_url: 'https://alone.example/a.mp4' })
 }
 
 /** Who operates a host, by the rules that the page states. */
@@ -258,7 +282,8 @@ async function scan(): Promise<AtRiskReport> {
           ({ available, unavailable }) => unavailable.has(operator) && !available.has(operator),
         ),
       }))
-      .sort((a, b) => b.talks - a.talks || (a.operator < b.operator ? -1 : 1)),
+      .sort((a, b) => b.only - a.only || b.talks - a.talks || (a.operator < b.operator ? -1 : 1))
+      .slice(0, maxAtRiskRows),
     events: categories
       .map((category) => {
         const own = talks.filter(({ event }) => event === category.title)
@@ -399,6 +424,7 @@ test('the page shows the figures of the report, and links to events and to the t
       [month, lost, returned].map(String),
     ),
   ])
+  assert.equal(html.split('The table lists the first 50.').length, 2, 'of operators only')
   for (const { category } of report.events)
     assert.ok(html.includes(`href="/category/${category.id}/${category.slug}"`), category.title)
   assert.ok(html.includes('href="/at-risk.csv"'))

@@ -155,18 +155,23 @@ test('a state that readers see is in the history and in the feed, a suspicion is
   assert.equal(away.version?.split('.').slice(0, 2).join('.'), `${talk.id}.1`)
   await pin(source.id, 'ok')
   assert.equal((await latest()).version, before.version)
-  const { json } = await call('GET', `/api/v2/source/${source.id}/history`, {})
-  assert.deepEqual(
-    json.results.map(({ from, to, by }: { from: string; to: string; by: string }) => [
-      from,
-      to,
-      by,
-    ]),
-    [
-      ['private', 'ok', 'Edith'],
-      ['new', 'private', 'Edith'],
-    ],
-  )
+  for (const [as, name] of [
+    [{}, 'An editor'],
+    [{ token }, 'Edith'],
+  ] as const) {
+    const { json } = await call('GET', `/api/v2/source/${source.id}/history`, as)
+    assert.deepEqual(
+      json.results.map(({ from, to, by }: { from: string; to: string; by: string }) => [
+        from,
+        to,
+        by,
+      ]),
+      [
+        ['private', 'ok', name],
+        ['new', 'private', name],
+      ],
+    )
+  }
   await checkInvariants(databaseUrl)
 })
 
@@ -246,6 +251,26 @@ test('a pin is validated and ends, and a check makes a source due', async () => 
   ])
   assert.ok(due?.yes)
   assert.equal((await check(999_999)).status, 404)
+})
+
+test('a source that a talk has again is checked soon', async () => {
+  const [first, second] = [await make(), await make()]
+  const { id } = await firstSource(first.id)
+  const url = String(first.source_url)
+  const dueHours = async () => {
+    const [row] = await query(
+      `select extract(epoch from next_check - now()) / 3600 as hours from source where id = $1`,
+      [id],
+    )
+    return Number(row?.hours)
+  }
+  await query(`update source set next_check = now() + interval '90 days' where id = $1`, [id])
+  await patch(second.id, { source_url: url })
+  assert.ok((await dueHours()) > 1000, 'another talk has it')
+  for (const talk of [first, second]) await patch(talk.id, { source_url: null })
+  assert.ok((await dueHours()) > 1000, 'no talk has it')
+  await patch(second.id, { source_url: url })
+  assert.ok((await dueHours()) <= 1, 'a talk has it again')
 })
 
 test('writers that add the same sources at once do not wait for each other in a circle', async () => {

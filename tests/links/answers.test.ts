@@ -55,7 +55,7 @@ for (const answer of hostAnswers)
     const { video, source } = play(answer)
     const first = world.requests.length
     const result = answer.isByKey
-      ? (await lookAtMany(ask, [{ ...source, owner: fill('{owner}', video) }], key))[0]
+      ? (await lookAtMany(ask, [{ ...source, owner: fill('{owner}', video) }], key)).results[0]
       : await look(ask, source)
     assert.ok(result)
     const expected = (text: string | undefined) => text && fill(text, video)
@@ -195,7 +195,7 @@ test('a hostile API makes no video of a batch go away', async () => {
       .map((answer) => play(answer).source)
     world.hostDays('www.googleapis.com', [{ fromDay: 0, reply: { status: 200, behaviour } }])
     const patient = askWithin(slow.includes(behaviour) ? 300 : 30_000)
-    const results = await lookAtMany(patient, sources, key)
+    const { results } = await lookAtMany(patient, sources, key)
     world.hostDays('www.googleapis.com', [])
     assert.equal(results.length, sources.length)
     for (const result of results) {

@@ -36,7 +36,7 @@ const closed = 'videos.list: missing, account closed'
 
 test('asks for 50 videos in one call, each once, and keeps the order', async () => {
   const sources = many(120, (number) => sourceOf(number % 101, number % 101 === 60 ? gone : found))
-  const results = await lookAtMany(ask, sources, 'the-key')
+  const { results } = await lookAtMany(ask, sources, 'the-key')
   assert.equal(results.length, 120)
   assert.deepEqual(
     results.flatMap(({ verdict }, index) => (verdict === 'ok' ? [] : [[index, verdict]])),
@@ -58,14 +58,16 @@ test('an answer that is too long takes nothing away', async () => {
   const answer = answerNamed(found)
   const long = (length: number) => ({ ...answer, item: { ...answer.item, x: 'x'.repeat(length) } })
   const sources = many(40, (number) => sourceOf(number, number === 7 ? gone : long(5000)))
-  const results = await lookAtMany(ask, sources, 'key')
+  const { results } = await lookAtMany(ask, sources, 'key')
   assert.deepEqual(
     results.flatMap(({ verdict }, index) => (verdict === 'ok' ? [] : [[index, verdict]])),
     [[7, 'gone']],
   )
   assert.ok(world.requests.length < 12, `${world.requests.length} requests`)
   world.requests.length = 0
-  const [result] = await lookAtMany(ask, [sourceOf(1, long(70_000))], 'key')
+  const {
+    results: [result],
+  } = await lookAtMany(ask, [sourceOf(1, long(70_000))], 'key')
   assert.deepEqual([result?.verdict, world.requests.length], ['odd', 1])
 })
 
@@ -77,7 +79,7 @@ test('asks once for all channels of missing videos, and oEmbed about the others'
     sourceOf(4, gone, '@handle'),
     sourceOf(5, gone),
   ]
-  const results = await lookAtMany(ask, sources, 'key')
+  const { results } = await lookAtMany(ask, sources, 'key')
   assert.deepEqual(
     results.map(({ verdict, owner }) => [verdict, owner]),
     [
@@ -108,7 +110,7 @@ test('a host that refuses is not asked again in the same batch', async () => {
     ],
   ] as const) {
     world.hostDays(host, [{ fromDay: 0, reply }])
-    const results = await lookAtMany(ask, sources, 'key')
+    const { results } = await lookAtMany(ask, sources, 'key')
     world.hostDays(host, [])
     for (const { verdict, retryAfterSeconds } of results)
       assert.deepEqual([verdict, retryAfterSeconds], ['refused', 60])
@@ -119,7 +121,7 @@ test('a host that refuses is not asked again in the same batch', async () => {
 
 test('without an answer about channels, oEmbed decides', async () => {
   const sources = many(120, (number) => sourceOf(number, closed, channel(number)))
-  const results = await lookAtMany(
+  const { results } = await lookAtMany(
     async (request) => {
       const isChannels = request.url.includes('/channels?')
       const answer = await ask(request)
@@ -133,7 +135,9 @@ test('without an answer about channels, oEmbed decides', async () => {
 })
 
 test('a call without a key is refused', async () => {
-  const [result] = await lookAtMany(ask, [sourceOf(1, found)], '')
+  const {
+    results: [result],
+  } = await lookAtMany(ask, [sourceOf(1, found)], '')
   assert.equal(result?.verdict, 'refused')
 })
 

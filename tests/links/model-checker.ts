@@ -61,6 +61,8 @@ const dayMs = 86_400_000
 /** When a look is repeated whose process was killed. */
 const leaseMs = minuteMs
 const controlTries = 10
+/** How long the source waits whose refusal showed that we are offline. */
+const afterOfflineMs = 60 * minuteMs
 const awayVerdicts = new Set<Verdict>(awayStates)
 
 export class ModelChecker<Source extends ModelSource> {
@@ -139,8 +141,8 @@ export class ModelChecker<Source extends ModelSource> {
     const source = this.#sourceOf(id)
     if (mayAsk(host.pace, at)) {
       const look = this.#look(host, source, at)
-      if (look === 'offline') return
-      if (this.#options.isKilled?.(source, at))
+      if (look === 'offline') source.health = { ...source.health, nextCheck: at + afterOfflineMs }
+      else if (this.#options.isKilled?.(source, at))
         source.health = { ...source.health, nextCheck: at + leaseMs }
       else this.#apply(source, look)
     } else if (isSilent(host.pace, at))
@@ -163,7 +165,8 @@ export class ModelChecker<Source extends ModelSource> {
       return this.#stopIfOffline(at) ? 'offline' : { at, verdict, control: 'not-asked' }
     }
     const isBad = verdict !== 'ok'
-    host.pace = afterAnswer(host.pace, at, health.state === 'ok' ? { owner, isBad } : undefined)
+    const counts = !isBad || health.state === 'ok'
+    host.pace = afterAnswer(host.pace, at, counts ? { owner, isBad } : undefined)
     if (isBad && isUnwell(host.pace)) return { at, verdict, control: 'bad' }
     const questions = questionsFor(health, verdict, at)
     const control = questions.control ? this.#askControl(host, source, at) : 'not-asked'

@@ -72,7 +72,7 @@ test('records every request with real and virtual time', async (t) => {
     ask({ url: 'http://example.org/robots.txt' }),
     ask({ url: 'https://example.org/a?b=c', method: 'HEAD', headers: { range: 'bytes=0-1' } }),
   ])
-  assert.deepEqual([robotsOf(first).disallow, second.status], [['/a'], 404])
+  assert.deepEqual([robotsOf(first)?.disallow, second.status], [['/a'], 404])
   for (const url of ['https://other.example.org/', 'http://127.0.0.1/', 'http://127.77.0.9/'])
     await assert.rejects(ask({ url }), { code: 'address-refused' })
   assert.deepEqual(

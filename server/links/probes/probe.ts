@@ -1,4 +1,5 @@
 import type { SourceKind, Verdict } from '@talkshelf/contract'
+import { OutboundError } from '../../platform/net/outbound.ts'
 import type { ProbeAnswer, ProbeRequest } from '../../platform/net/probe.ts'
 
 // What a probe of one kind of source is. The caller sends the requests, so it controls their pace
@@ -22,6 +23,16 @@ export interface ProbedSource {
  * Other errors, such as that of an exhausted budget, reach the caller of the probe.
  */
 export type Ask = (request: ProbeRequest) => Promise<ProbeAnswer>
+
+/** A host refused before it could be asked, such as to send its robots.txt. */
+export class HostRefused extends OutboundError {
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(message: string, retryAfterSeconds: number | undefined) {
+    super('unreachable', message)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
 
 export interface ProbeResult {
   readonly verdict: Verdict

@@ -11,7 +11,8 @@ import { isYoutube, youtube, youtubeSource } from './youtube.ts'
 
 // The kinds of sources, and how each is asked.
 
-export type { Ask, ProbedSource, ProbeResult } from './probe.ts'
+export { type Ask, HostRefused, type ProbedSource, type ProbeResult } from './probe.ts'
+export { isRefusal, waitOf } from './reading.ts'
 export { lookAtMany, maxIdsOfCall } from './youtube-api.ts'
 
 const probes: Readonly<Record<SourceKind, Probe>> = {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { OutboundError } from '../../platform/net/outbound.ts'
 import type { ProbeAnswer, ProbeRequest } from '../../platform/net/probe.ts'
 import { parseRetryAfter } from '../../platform/net/retry-after.ts'
-import type { Ask, ProbeResult } from './probe.ts'
+import { type Ask, HostRefused, type ProbeResult } from './probe.ts'
 
 // Reads answers of foreign servers. All of their content is hostile: nothing here throws, and what
 // is kept is short and without control characters.
@@ -39,6 +39,14 @@ export async function askHost(
     answer = await ask(request)
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
+    if (error instanceof HostRefused)
+      return {
+        verdict: 'refused',
+        evidence: error.message,
+        ...(error.retryAfterSeconds !== undefined && {
+          retryAfterSeconds: error.retryAfterSeconds,
+        }),
+      }
     return { verdict: 'refused', evidence: `${question.name}: ${failureOf(error)}` }
   }
   if (answer.stopped) return stoppedResult(answer, answer.stopped, question)
@@ -98,7 +106,7 @@ function unreadResult(answer: ProbeAnswer, { name, isJson }: Question): ProbeRes
 }
 
 /** Tells whether a host refuses the one who asks, or fails. */
-function isRefusal({ status }: ProbeAnswer): boolean {
+export function isRefusal({ status }: Pick<ProbeAnswer, 'status'>): boolean {
   return refusals.includes(status) || status >= 500
 }
 
@@ -113,7 +121,7 @@ export function isDoubtfulHead(answer: ProbeAnswer): boolean {
 }
 
 /** Returns how long the host wants to be left alone. */
-function waitOf({ headers }: ProbeAnswer): Pick<ProbeResult, 'retryAfterSeconds'> {
+export function waitOf({ headers }: ProbeAnswer): Pick<ProbeResult, 'retryAfterSeconds'> {
   // The clock of the host, so that a wrong one does no harm.
   const hostMs = Date.parse(headers.date ?? '')
   const nowMs = Number.isNaN(hostMs) ? Date.now() : hostMs

@@ -20,15 +20,22 @@ const videoFields =
   'items(id,snippet(channelId),status(uploadStatus,privacyStatus,embeddable),' +
   'contentDetails(regionRestriction,contentRating(ytRating)))'
 
+export interface ApiResults {
+  /** In the order of the sources. */
+  readonly results: readonly ProbeResult[]
+  /** What the API answered if it refused: the results of the videos that it did not list. */
+  readonly refusal: ProbeResult | undefined
+}
+
 /**
- * Looks for videos with a key. Returns the results in the order of the sources. A video that is not
- * listed costs one more request, to oEmbed, unless its channel is gone.
+ * Looks for videos with a key. A video that is not listed costs one more request, to oEmbed, unless
+ * its channel is gone.
  */
 export async function lookAtMany(
   ask: Ask,
   sources: readonly OwnedSource[],
   key: string,
-): Promise<ProbeResult[]> {
+): Promise<ApiResults> {
   const ids = [...new Set(sources.map(({ id }) => id))]
   const results = new Map<string, ProbeResult>()
   let refusal: ProbeResult | undefined
@@ -38,6 +45,7 @@ export async function lookAtMany(
   }
   const missing = sources.filter(({ id }) => !results.has(id))
   const closed = await findClosed(ask, missing, key)
+  let oembedRefusal: ProbeResult | undefined
   for (const { id, owner } of missing) {
     if (results.has(id)) continue
     if (owner !== undefined && closed.has(owner)) {
@@ -46,11 +54,11 @@ export async function lookAtMany(
       continue
     }
     // A host that refuses is not asked again for the others.
-    const result = refusal ?? (await lookAtMissing(ask, id))
-    if (result.verdict === 'refused') refusal = result
+    const result = oembedRefusal ?? (await lookAtMissing(ask, id))
+    if (result.verdict === 'refused') oembedRefusal = result
     results.set(id, result)
   }
-  return sources.map(({ id }) => results.get(id) as ProbeResult)
+  return { results: sources.map(({ id }) => results.get(id) as ProbeResult), refusal }
 }
 
 /** Adds the results of the videos that are listed. Returns a result if the API refuses. */
