@@ -187,6 +187,11 @@ async function rowBounds(
     video_facts: records,
     video_search: await number('select count(*) from video where state = 1 and taken_down is null'),
     source_record: days * talksPerImport,
+    // One for each URL that a talk has or had.
+    source: 2 * records,
+    video_source: records,
+    link_host: 0,
+    replacement: 0,
     // The history is kept forever.
     change: Number.POSITIVE_INFINITY,
     edge_purge: 1,
