@@ -32,7 +32,13 @@ import {
   putOff,
   saveSource,
 } from './queries.ts'
-import { applyLook, type Look, questionsFor, type SourceHealth } from './source-health.ts'
+import {
+  applyLook,
+  concernsHost,
+  type Look,
+  questionsFor,
+  type SourceHealth,
+} from './source-health.ts'
 
 // Checks one source: asks its host, and what else the answer needs to be believed, and saves what
 // is known then. No transaction spans a request.
@@ -148,7 +154,7 @@ function noteAnswer(
   const isBad = result.verdict !== 'ok'
   const account = result.owner ?? owner ?? `source ${id}`
   return changePace(checker, asked, (before, now) => {
-    const counts = !isBad || health.state === 'ok'
+    const counts = concernsHost(health, result.verdict, now)
     const pace =
       result.verdict === 'refused'
         ? afterRefusal(before, now, result.retryAfterSeconds)

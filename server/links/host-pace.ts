@@ -104,9 +104,8 @@ export function afterRefusal(
 }
 
 /**
- * Ends the pauses of a host that answered. Pass the look if it is good, or if the state of the source
- * was `ok`: what was bad before says nothing about the host. A bad answer of a host that is unwell
- * pauses it like a refusal.
+ * Ends the pauses of a host that answered. Pass the look if it says something about the host
+ * (`concernsHost`). A bad answer of a host that is unwell pauses it like a refusal.
  */
 export function afterAnswer(pace: HostPace, now: number, look?: HostLook): HostPace {
   const looks = look ? [...pace.looks, look].slice(-maxLooks) : pace.looks

@@ -4,6 +4,7 @@ import { awayStates, limitedStates, type SourceState, verdicts } from '@talkshel
 import fc from 'fast-check'
 import {
   applyLook,
+  concernsHost,
   type Look,
   newHealth,
   pin,
@@ -153,6 +154,17 @@ test('a bad look without a good answer of the control source is void', () => {
     assert.deepEqual(waitsAfter(suspect, { ...gone, control }), [4, 6])
   }
   assert.equal(play(well, { ...odd, control: 'bad' }).state, 'ok')
+})
+
+test('a look says something about the host if the source was there, or was until a week ago', () => {
+  const at = well.nextCheck
+  assert.equal(concernsHost(well, 'gone', at), true)
+  const doubted = play(well, { ...gone, control: 'bad' })
+  assert.equal(concernsHost(doubted, 'gone', doubted.since + 6.9 * dayMs), true)
+  assert.equal(concernsHost(doubted, 'gone', doubted.since + 7 * dayMs), false)
+  assert.equal(concernsHost(doubted, 'ok', doubted.since + 7 * dayMs), true)
+  const struck = play(well, gone)
+  assert.equal(concernsHost(struck, 'gone', struck.since + dayMs), false)
 })
 
 test('without a control source, two more strikes are needed', () => {

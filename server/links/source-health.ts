@@ -133,6 +133,7 @@ const awayAfterMs = 6 * dayMs
 const returnsWithinMs = 90 * dayMs
 const strikesNeeded = { away: 3, limited: 2 }
 const goodLooksNeeded = 3
+const hostDoubtMs = 7 * dayMs
 
 /** Creates the health of a source that was never looked at. */
 export function newHealth(now: number, random: Random): SourceHealth {
@@ -154,6 +155,19 @@ export function newHealth(now: number, random: Random): SourceHealth {
 export function publicState({ state, lastGood }: SourceHealth): SourceState {
   if (state !== 'suspect') return state
   return lastGood === null ? 'new' : 'ok'
+}
+
+/**
+ * Tells whether a look says something about the host: a bad one only if the source was there before,
+ * or has been in doubt for less than a week, during which the host may have been at fault.
+ */
+export function concernsHost(
+  { state, since, strikes }: SourceHealth,
+  verdict: Verdict,
+  at: number,
+): boolean {
+  const isRecentDoubt = state === 'suspect' && strikes === null && at - since < hostDoubtMs
+  return verdict === 'ok' || state === 'ok' || isRecentDoubt
 }
 
 /** Tells what else must be asked if a look ends with a verdict. */

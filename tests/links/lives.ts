@@ -92,6 +92,7 @@ export const lives: readonly Life[] = [
     checks: [100.5, 102.6, 103.9],
     days: 150,
     states: ['ok'],
+    mayBeSuspect: true,
   },
   {
     ...simple,

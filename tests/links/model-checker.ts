@@ -16,6 +16,7 @@ import {
 } from '../../server/links/host-pace.ts'
 import {
   applyLook,
+  concernsHost,
   type Look,
   questionsFor,
   type SourceHealth,
@@ -165,7 +166,7 @@ export class ModelChecker<Source extends ModelSource> {
       return this.#stopIfOffline(at) ? 'offline' : { at, verdict, control: 'not-asked' }
     }
     const isBad = verdict !== 'ok'
-    const counts = !isBad || health.state === 'ok'
+    const counts = concernsHost(health, verdict, at)
     host.pace = afterAnswer(host.pace, at, counts ? { owner, isBad } : undefined)
     if (isBad && isUnwell(host.pace)) return { at, verdict, control: 'bad' }
     const questions = questionsFor(health, verdict, at)
