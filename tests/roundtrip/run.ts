@@ -3,6 +3,7 @@
 // Imports a file of talks with the command (unless TALKS_DATABASE_URL has them), exports them again
 // in the same format, and compares every field of every talk.
 
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -10,14 +11,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
+import type { AtRiskReport } from '@talkshelf/contract'
+import { openAtRiskReport } from '../../server/links/links.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import {
   installedPostgres,
   packagedPostgres,
   startPrivatePostgres,
 } from '../../server/platform/db/private-postgres.ts'
+import { scanAtRisk } from '../support/at-risk-scan.ts'
 import { root } from '../support/harness.ts'
-import { checkInvariants } from '../support/invariants.ts'
+import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { migratedDatabase } from '../support/postgres.ts'
 import { comparedKinds, type Difference, kindOf, recordDifferences } from './differences.ts'
 
@@ -51,6 +55,7 @@ async function roundtrip(source: string): Promise<number> {
   const again = await timed('import', [source, '--dry-run'], [0, 3, 4])
   const planned = await lastPlan()
   await checkInvariants(database.url)
+  const atRisk = await compareAtRisk()
 
   const remaining = new Map<unknown, Talk>()
   for await (const talk of talksIn(exported)) remaining.set(talk.file, talk)
@@ -85,6 +90,10 @@ async function roundtrip(source: string): Promise<number> {
       .map(([verdict, count]) => `${count} ${verdict}`)
       .join(', ')}`,
   )
+  console.log(
+    `At one host only: ${atRisk.by_operators[1]?.talks} of ${atRisk.talks} talks, ` +
+      'the same by a plain scan',
+  )
   console.log(`Former numbers that still answer: ${keptIds} of ${formerIds}`)
   for (const { name, why } of comparedKinds)
     console.log(`${String(counts.get(name) ?? 0).padStart(6)}  ${name}: ${why}`)
@@ -100,6 +109,18 @@ async function roundtrip(source: string): Promise<number> {
     found === total && remaining.size === 0 && unexplained.length === 0 && keptIds === formerIds
   const isQuiet = (planned.new ?? 0) + (planned.changed ?? 0) + (planned.conflict ?? 0) === 0
   return isSame && isQuiet ? 0 : 1
+}
+
+/** Compares the report of what is at risk with a plain scan. */
+async function compareAtRisk(): Promise<AtRiskReport> {
+  const pool = openPool({ url: database.url, connections: 2, applicationName: 'roundtrip' })
+  try {
+    const report = await openAtRiskReport(pool, (error) => console.error(error)).read()
+    assert.deepEqual(report, await withDatabase(database.url, scanAtRisk))
+    return report
+  } finally {
+    await pool.close()
+  }
 }
 
 /** Starts a durable PostgreSQL, as in production: every batch is on disk when it is done. */

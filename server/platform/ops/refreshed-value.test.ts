@@ -1,29 +1,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openRefreshedValue } from './refreshed-value.ts'
 
-test('a stale value is returned while it is refreshed, a very old one only if that fails', async () => {
-  let calls = 0
-  let isFailing = false
+/** Opens a value that is refreshed by each read and counts up, until it fails. */
+function openCount(maxStaleMs: number) {
   const errors: unknown[] = []
-  const open = (maxStaleMs: number) =>
-    openRefreshedValue(
-      async () => {
-        await sleep(1)
-        if (isFailing) throw new Error('failed')
-        return ++calls
-      },
-      { maxAgeMs: 0, maxStaleMs, onError: (error) => errors.push(error) },
-    )
-  const lasting = open(3_600_000)
-  assert.equal(await lasting.read(), 1)
-  assert.equal(await lasting.read(), 1)
-  const short = open(0)
-  calls = 10
-  assert.equal(await short.read(), 11)
-  assert.equal(await short.read(), 12)
-  isFailing = true
-  assert.equal(await short.read(), 12)
+  let count = 0
+  let isFailing = false
+  const compute = async () => {
+    if (isFailing) throw new Error('failed')
+    return ++count
+  }
+  const value = openRefreshedValue(compute, {
+    ...{ maxAgeMs: 0, maxStaleMs },
+    onError: (error) => errors.push(error),
+  })
+  return { value, errors, fail: () => (isFailing = true) }
+}
+
+test('a stale value is returned while it is refreshed', async () => {
+  const { value } = openCount(3_600_000)
+  assert.deepEqual([await value.read(), await value.read()], [1, 1])
+})
+
+test('a read waits for the refresh of a value that is very old', async () => {
+  const { value, errors, fail } = openCount(0)
+  assert.deepEqual([await value.read(), await value.read()], [1, 2])
+  fail()
+  assert.equal(await value.read(), 2)
   assert.equal(errors.length, 1)
 })
