@@ -11,7 +11,7 @@ function operatorOf(url: string): string | undefined {
   if (!host?.includes('.')) return undefined
   if (host === 'youtu.be') return 'youtube.com'
   const labels = host.split('.')
-  return labels.slice(/github\.io$|\.ac\.uk$/.test(host) ? -3 : -2).join('.')
+  return labels.slice(/github\.io$|\.(ac\.uk|org\.au)$/.test(host) ? -3 : -2).join('.')
 }
 
 const missing: readonly string[] = ['unreachable', 'gone', 'private', 'removed', 'closed']
@@ -121,7 +121,8 @@ export async function scanAtRisk(query: Query): Promise<AtRiskReport> {
       .sort(
         (a, b) =>
           b.unavailable - a.unavailable || b.single - a.single || a.category.id - b.category.id,
-      ),
+      )
+      .slice(0, maxAtRiskRows),
     losses: await scanLosses(query),
   }
 }
