@@ -565,6 +565,8 @@ function startCheckingLinks(
     youtubeKey: config.YOUTUBE_KEY || undefined,
     onError: (error) =>
       http.log.error({ err: error }, 'sources were not checked and will be checked again'),
+    onOffline: () =>
+      http.log.warn('no host answers: links are checked again in some minutes. Check the network'),
   })
   http.addHook('onClose', async () => {
     await Promise.race([runner.stop(), sleep(maxStopMs, undefined, { ref: false })])

@@ -61,6 +61,8 @@ export interface CheckOptions {
   readonly leaseSeconds?: number | undefined
   readonly clock?: Clock | undefined
   onChecked(host: string, verdict: Verdict): void
+  /** Called when no host answers, which stops all checks for some minutes. */
+  onOffline?(): void
   onError(error: unknown): void
 }
 
@@ -83,7 +85,10 @@ export function startLinkChecks(pool: Pool, options: CheckOptions): LinkChecks {
   let stoppedUntil = 0
   const shared: Omit<Checker, 'lease'> = {
     ...{ pool, clock, budget, signal: stopping.signal, userAgent, youtubeKey, guard },
-    stop: (until) => (stoppedUntil = until),
+    stop(until) {
+      stoppedUntil = until
+      options.onOffline?.()
+    },
     isStopped: (now) => now < stoppedUntil,
   }
 

@@ -46,7 +46,6 @@ import {
 /** Of how many of the sources that are known longest one is chosen to compare an answer with. */
 const controlChoices = 20
 const offlineWithinMs = 10 * 60_000
-const afterOfflineMs = 3_600_000
 const disallowedMs = 28 * 24 * 3_600_000
 /** The API that answers about many videos of YouTube at once. */
 export const apiHost = 'www.googleapis.com'
@@ -210,7 +209,7 @@ async function isClosed(checker: Checker, { host, owner, health }: CheckedSource
 
 /**
  * Takes the pauses of all hosts back and stops all checks if this server is offline. The source that
- * showed it waits longer than the others, so that hosts that died do not stop the checks for ever.
+ * showed it comes after all others that are due: hosts that died must not hold up the checks.
  */
 async function stopIfOffline(checker: Checker, { id }: CheckedSource, now: number): Promise<void> {
   const hosts = await listAskedHosts(checker.pool, now - offlineWithinMs)
@@ -221,8 +220,8 @@ async function stopIfOffline(checker: Checker, { id }: CheckedSource, now: numbe
         pace: afterOffline(pace, at),
         result: undefined,
       }))
-  await putOff(checker.pool, [id], now + afterOfflineMs, null)
-  checker.stop(now + offlineMs)
+  await putOff(checker.pool, [id], now + offlineMs, null)
+  if (!checker.isStopped(now)) checker.stop(now + offlineMs)
   throw new Offline()
 }
 

@@ -10,17 +10,20 @@ import { startWorld, type World } from './world.ts'
 // What the faults of some hosts do to the sources of others, with the real checker.
 
 const dayMs = 24 * 3_600_000
-const stepMs = dayMs / 4
+const defaultStepMs = dayMs / 4
+const fiveMinutesMs = 300_000
 
 interface Days {
   readonly world: World
   readonly query: Query
+  /** How often all checks were stopped. */
+  stops(): number
   /** Called before each wait for a host. */
   onWait: () => Promise<void>
   /** Adds the sources and checks what is due, four times a day. */
   play(urls: readonly string[], days: number): Promise<void>
   /** Plays on. */
-  playOn(days: number): Promise<void>
+  playOn(days: number, stepMs?: number): Promise<void>
   /** Returns the states of sources in the order of their URLs, and in the history. */
   states(): Promise<readonly { url: string; state: string; shown: string[] }[]>
 }
@@ -38,6 +41,7 @@ async function withDays(
   t.after(() => world.close())
   const pool = openPool({ url: databaseUrl, connections: 10, applicationName: 'links' })
   const errors: unknown[] = []
+  let stops = 0
   const checks = startLinkChecks(pool, {
     everyMs: 0,
     userAgent: () => 'Talkshelf/0 (+https://talks.example)',
@@ -52,6 +56,7 @@ async function withDays(
       },
     },
     onChecked() {},
+    onOffline: () => stops++,
     onError: (error) => errors.push(error),
   })
   t.after(async () => {
@@ -59,7 +64,7 @@ async function withDays(
     await pool.close()
   })
   await withDatabase(databaseUrl, async (query) => {
-    async function playOn(days: number) {
+    async function playOn(days: number, stepMs = defaultStepMs) {
       const end = nowMs + days * dayMs
       while (nowMs < end) {
         nowMs += stepMs
@@ -70,6 +75,7 @@ async function withDays(
     days = {
       world,
       query,
+      stops: () => stops,
       onWait: async () => {},
       async play(urls, days) {
         await insertSources(
@@ -119,14 +125,20 @@ test('hosts that died do not stop the checks of others', (t) =>
   }))
 
 test('without a network nothing is marked, and the checks go on after it', (t) =>
-  withDays(t, {}, async ({ world, play, playOn, states }) => {
-    world.hostDays('*', [{ fromDay: 30, toDay: 50, fault: 'refuses-connections' }])
+  withDays(t, {}, async ({ world, query, play, playOn, states, stops }) => {
+    world.hostDays('*', [{ fromDay: 30, toDay: 32, fault: 'refuses-connections' }])
     const urls = [
       ...Array.from({ length: 8 }, (_, index) => fileAt(world, `host${index}.example.org`)),
       ...Array.from({ length: 8 }, (_, number) => videoOf(world, number)),
     ]
-    await play(urls, 50)
-    for (const { url, shown } of await states()) assert.deepEqual(shown, ['ok'], url)
+    await play(urls, 31)
+    await query(`update source set next_check = '2026-01-31'`)
+    await playOn(1, fiveMinutesMs)
+    assert.ok(stops() > 100, 'the checks were not stopped')
+    const refused = await query(
+      `select url from source where health -> 'looks' -> -1 ->> 'verdict' = 'refused'`,
+    )
+    assert.ok(refused.length <= 2, 'before three hosts refused, nobody knew')
     const before = world.requests.length
     await playOn(30)
     assert.ok(world.requests.length >= before + urls.length)

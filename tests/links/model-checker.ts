@@ -62,8 +62,6 @@ const dayMs = 86_400_000
 /** When a look is repeated whose process was killed. */
 const leaseMs = minuteMs
 const controlTries = 10
-/** How long the source waits whose refusal showed that we are offline. */
-const afterOfflineMs = 60 * minuteMs
 const awayVerdicts = new Set<Verdict>(awayStates)
 
 export class ModelChecker<Source extends ModelSource> {
@@ -142,7 +140,7 @@ export class ModelChecker<Source extends ModelSource> {
     const source = this.#sourceOf(id)
     if (mayAsk(host.pace, at)) {
       const look = this.#look(host, source, at)
-      if (look === 'offline') source.health = { ...source.health, nextCheck: at + afterOfflineMs }
+      if (look === 'offline') source.health = { ...source.health, nextCheck: at + offlineMs }
       else if (this.#options.isKilled?.(source, at))
         source.health = { ...source.health, nextCheck: at + leaseMs }
       else this.#apply(source, look)
