@@ -112,14 +112,23 @@ const requestsTo = (world: World, host: string) =>
   world.requests.filter((request) => request.host === host)
 
 test('hosts that died do not stop the checks of others', (t) =>
-  withDays(t, {}, async ({ world, play, states }) => {
+  withDays(t, {}, async ({ world, query, play, playOn, states, stops }) => {
     const dead = Array.from({ length: 8 }, (_, index) => `dead${index}.example.org`)
     for (const host of dead) world.hostDays(host, [{ fromDay: 0, fault: 'refuses-connections' }])
     const urls = [
       ...dead.map((host) => fileAt(world, host)),
-      ...Array.from({ length: 20 }, (_, number) => videoOf(world, number)),
+      ...Array.from({ length: 60 }, (_, number) => videoOf(world, number)),
     ]
-    await play(urls, 40)
+    await play(urls, 0)
+    // A video each minute, and all others after three minutes.
+    await query(
+      `update source
+       set next_check = timestamptz '2026-01-01 00:00Z' + interval '1 minute'
+                        * case when host = 'www.youtube.com' then id % 60 else 3 end`,
+    )
+    await playOn(1 / 24, 60_000)
+    assert.ok(stops() <= 2, `the checks were stopped ${stops()} times`)
+    await playOn(40)
     for (const { url, state } of await states())
       assert.equal(state, url.includes('dead') ? 'unreachable' : 'ok', url)
   }))
@@ -222,6 +231,10 @@ test('with a key, YouTube that refuses oEmbed is still checked', (t) =>
       `select pace ->> 'pausedUntil' as paused from link_host where host = 'www.googleapis.com'`,
     )
     assert.equal(api?.paused, '0', 'the API did not refuse')
+    const old = await query(
+      `select url from source where last_good < '2026-01-31' and url not like '%1000'`,
+    )
+    assert.deepEqual(old, [], 'they are checked every month')
     const calls = requestsTo(world, 'www.googleapis.com').length
     // 121 videos three times, with calls of up to 50, and a few for the one that is missing.
     assert.ok(calls <= 60, `${calls} calls`)
