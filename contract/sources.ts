@@ -21,6 +21,9 @@ export const limitedStates = ['embed-off', 'region', 'age', 'moved'] as const
 /** The video is not there any more. */
 export const awayStates = ['gone', 'private', 'removed', 'closed'] as const
 
+/** The video cannot be reached: it is not there, or its host does not answer. */
+export const missingStates = ['unreachable', ...awayStates] as const
+
 /** What readers are told about: the video cannot be watched here, or its host does not answer. */
 export const unavailableStates = ['unreachable', ...limitedStates, ...awayStates] as const
 export type UnavailableState = (typeof unavailableStates)[number]
@@ -148,7 +151,9 @@ export const AtRiskReport = Type.Object(
         exact,
       ),
       {
-        description: `The ${maxAtRiskRows} events with the most unavailable talks, then with the most at risk`,
+        description:
+          `The ${maxAtRiskRows} events with the most unavailable talks, ` +
+          'then with the most at risk',
       },
     ),
     losses: Type.Array(

@@ -402,7 +402,7 @@ const status = (state: SourceStatus['state']): SourceStatus => ({
   lastGood: null,
 })
 
-test('orders what is limited after the others, then what is unreachable, and drops what is away', () => {
+test('orders limited sources after the others, then unreachable ones, and drops away ones', () => {
   const urls = {
     youtube: 'https://www.youtube.com/watch?v=A-u8XHAUac4',
     vimeo: 'https://vimeo.com/123',

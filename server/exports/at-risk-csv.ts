@@ -8,8 +8,8 @@ import type { Db } from '../platform/db/db.ts'
 const columns = ['id', 'url', 'event', 'operators', 'unavailable_operators', 'state']
 
 /**
- * Streams a line for each live talk, in batches of lines. The first ones are read before it returns,
- * so that a response that cannot be made has not begun. `origin` is the start of all URLs.
+ * Streams a line for each live talk, in batches of lines. The first ones are read before it
+ * returns, so that a response that cannot be made has not begun. `origin` is the start of all URLs.
  */
 export async function atRiskCsv(
   db: Db,

@@ -1,7 +1,7 @@
 import type { SourceKind } from '@talkshelf/contract'
 import type { GuardOptions } from '../platform/net/guard.ts'
 import { OutboundError } from '../platform/net/outbound.ts'
-import { type ProbeAnswer, probeOutbound } from '../platform/net/probe.ts'
+import { type ProbeAnswer, type ProbeRequest, probeOutbound } from '../platform/net/probe.ts'
 import { afterAnswer, afterRefusal } from './host-pace.ts'
 import { changePace, type Pacing, readTime, takeTurn } from './paced-host.ts'
 import { type Ask, HostRefused, isRefusal, type ProbeResult, waitOf } from './probes/probes.ts'
@@ -37,8 +37,8 @@ const documented: Readonly<Record<string, RegExp>> = {
 
 /**
  * Returns a function that sends the requests about a kind of source. Besides the errors of
- * `probeOutbound`, it throws `NotNow` and `Disallowed`. Refusals of other hosts than `own` pause
- * these: whether `own` refused, the caller knows better, and records it.
+ * `probeOutbound`, it throws `NotNow` and `Disallowed`. Other hosts than `own` are paused when they
+ * refuse. The caller records answers and refusals of `own`: it knows what they mean.
  */
 export function openAsk(checker: Checker, kind: SourceKind, own: string | undefined): Ask {
   const { signal, guard } = checker
@@ -59,9 +59,10 @@ export function openAsk(checker: Checker, kind: SourceKind, own: string | undefi
       return stored.robots
     await takeTurn(checker, url.hostname)
     const request = { url: new URL('/robots.txt', url).href }
-    const answer = await noteRefusals(url, (mayFollow) =>
-      probeOutbound(request, { ...options, mayFollow, maxBytes: maxRobotsBytes }),
-    )
+    const answer = await send(request, {
+      waitFor: ({ hostname }) => takeTurn(checker, hostname),
+      maxBytes: maxRobotsBytes,
+    })
     const { stopped } = answer
     const isFailing = stopped?.code === 'unreachable' || stopped?.code === 'too-slow'
     const robots = isFailing ? undefined : robotsOf(answer)
@@ -74,21 +75,26 @@ export function openAsk(checker: Checker, kind: SourceKind, own: string | undefi
     return robots
   }
 
-  /** Sends a request, and records in the pace of other hosts whether the last one refused. */
-  async function noteRefusals(
-    first: URL,
-    send: (mayFollow: (url: URL) => Promise<boolean>) => Promise<ProbeAnswer>,
+  /**
+   * Sends a request, and records in the pace of other hosts whether the last one refused. `waitFor`
+   * waits until a redirect may be followed: it is a request to its host as well.
+   */
+  async function send(
+    request: ProbeRequest,
+    { waitFor, maxBytes }: { waitFor(url: URL): Promise<void>; readonly maxBytes?: number },
   ): Promise<ProbeAnswer> {
-    let asked = first.hostname
+    let asked = new URL(request.url).hostname
     const mayFollow = async (url: URL) => {
-      // A redirect is a request to its host as well.
-      if (url.pathname === '/robots.txt') await takeTurn(checker, url.hostname)
-      else await waitFor(url)
+      await waitFor(url)
       asked = url.hostname
       return true
     }
     try {
-      const answer = await send(mayFollow)
+      const answer = await probeOutbound(request, {
+        ...options,
+        mayFollow,
+        ...(maxBytes !== undefined && { maxBytes }),
+      })
       const refusal = isRefusal(answer) ? waitOf(answer) : undefined
       if (asked !== own) await noteRefusal(checker, asked, refusal)
       return answer
@@ -99,9 +105,8 @@ export function openAsk(checker: Checker, kind: SourceKind, own: string | undefi
   }
 
   return async (request) => {
-    const url = new URL(request.url)
-    await waitFor(url)
-    return noteRefusals(url, (mayFollow) => probeOutbound(request, { ...options, mayFollow }))
+    await waitFor(new URL(request.url))
+    return send(request, { waitFor })
   }
 }
 

@@ -105,12 +105,20 @@ async function mostAtRisk(
     .filter(([, { single, unavailable }]) => single + unavailable > 0)
     .sort(([idA, a], [idB, b]) => b.unavailable - a.unavailable || b.single - a.single || idA - idB)
     .slice(0, maxAtRiskRows)
+  return withCategories(db, listed)
+}
+
+/** Adds the categories, as they are now, to risks by their ids. */
+export async function withCategories(
+  db: Db,
+  risks: readonly (readonly [number, EventRisk])[],
+): Promise<AtRiskReport['events']> {
   const categories = await findCategories(
     db,
-    listed.map(([id]) => id),
+    risks.map(([id]) => id),
   )
   const byId = new Map(categories.map((category) => [category.id, category]))
-  return listed.flatMap(([id, risk]) => {
+  return risks.flatMap(([id, risk]) => {
     const category = byId.get(id)
     return category ? [{ category, ...risk }] : []
   })

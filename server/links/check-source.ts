@@ -58,8 +58,8 @@ const origin: Origin = {
 const requestHash = createHash('sha256').update('link-check').digest()
 
 /**
- * Checks a source that is due and returns the verdict; undefined if nobody can or may be asked about
- * it. `known` is what the API of YouTube said already. Throws `NotNow` if its host, or one that this leads to,
+ * Checks a source that is due and returns the verdict; undefined if its URL cannot or may not be
+ * requested. `known` is what the API of YouTube answered. Throws `NotNow` if a host that is needed
  * may not be asked now, and `Offline`.
  */
 export async function checkSource(
@@ -208,8 +208,8 @@ async function isClosed(checker: Checker, { host, owner, health }: CheckedSource
 }
 
 /**
- * Takes the pauses of all hosts back and stops all checks if this server is offline. The source that
- * showed it comes after all others that are due: hosts that died must not hold up the checks.
+ * Ends the pauses of all hosts and stops all checks if this server is offline. The source that was
+ * asked comes after all others that are due: hosts that died must not hold up the checks.
  */
 async function stopIfOffline(checker: Checker, { id }: CheckedSource, now: number): Promise<void> {
   const hosts = await listAskedHosts(checker.pool, now - offlineWithinMs)

@@ -26,7 +26,7 @@ import {
   pagePosition,
 } from '../platform/http/pagination.ts'
 import { openRefreshedValue, type RefreshedValue } from '../platform/ops/refreshed-value.ts'
-import { readAtRisk } from './at-risk.ts'
+import { readAtRisk, withCategories } from './at-risk.ts'
 import * as queries from './queries.ts'
 import { pin, publicState, type SourceHealth, type StateChange, unpin } from './source-health.ts'
 
@@ -75,17 +75,8 @@ export function openAtRiskReport(
   return {
     async read() {
       const current = await figures.read()
-      const ids = current.events.map(({ category }) => category.id)
-      const categories = new Map(
-        (await queries.findCategories(pool.lookups, ids)).map((category) => [
-          category.id,
-          category,
-        ]),
-      )
-      const events = current.events.flatMap((event) => {
-        const category = categories.get(event.category.id)
-        return category ? [{ ...event, category }] : []
-      })
+      const risks = current.events.map(({ category, ...risk }) => [category.id, risk] as const)
+      const events = await withCategories(pool.lookups, risks)
       if (last?.figures !== current || !isDeepStrictEqual(last.report.events, events))
         last = { figures: current, report: { ...current, events } }
       return last.report
@@ -110,7 +101,7 @@ export async function* listTalkRisks(
   }
 }
 
-/** What readers are told about a source that cannot simply be watched. */
+/** What readers see of a source that cannot simply be watched. */
 interface SourceStatus {
   readonly state: UnavailableState
   /** Since when it has the state, YYYY-MM-DD. */

@@ -11,12 +11,16 @@ export interface Clock {
   sleep(ms: number): Promise<void>
 }
 
-/** What the pace of hosts needs. */
-export interface Pacing {
+/** Where the pace of hosts is stored. */
+export interface PaceStore {
   readonly pool: Pool
   readonly clock: Clock
   /** Requests a day to each host; undefined: the default. */
   readonly budget: number | undefined
+}
+
+/** What requests need to wait for their turn. */
+export interface Pacing extends PaceStore {
   readonly signal: AbortSignal
   /** The host whose sources are checked. Each request extends its lease. */
   readonly lease: queries.HostLease
@@ -46,7 +50,7 @@ export const maxWaitMs = 20_000
 
 /** Changes the pace of a host. Returns what `change` returns. */
 export function changePace<T>(
-  { pool, clock, budget }: Omit<Pacing, 'lease' | 'signal'>,
+  { pool, clock, budget }: PaceStore,
   host: string,
   change: (pace: HostPace, now: number) => { readonly pace: HostPace; readonly result: T },
 ): Promise<T> {
@@ -66,10 +70,10 @@ export function changePace<T>(
 
 /** Reads the pace of a host, and the time. */
 export function readPace(
-  pacing: Omit<Pacing, 'lease' | 'signal'>,
+  store: PaceStore,
   host: string,
 ): Promise<{ readonly pace: HostPace; readonly now: number }> {
-  return changePace(pacing, host, (pace, now) => ({ pace, result: { pace, now } }))
+  return changePace(store, host, (pace, now) => ({ pace, result: { pace, now } }))
 }
 
 /**
@@ -93,6 +97,6 @@ export async function takeTurn(pacing: Pacing, host: string): Promise<void> {
 }
 
 /** Reads the time of the checks. */
-export async function readTime({ pool, clock }: Pick<Pacing, 'pool' | 'clock'>): Promise<number> {
+export async function readTime({ pool, clock }: PaceStore): Promise<number> {
   return clock.now() ?? (await queries.readTime(pool))
 }

@@ -1,6 +1,7 @@
 import {
   awayStates,
   type ListedSource,
+  missingStates,
   type SourceChange,
   type SourceState,
   sourceStates,
@@ -27,7 +28,7 @@ export const utc = (time: Sql) =>
 const isUnavailable = sql`source.state = any (${[...unavailableStates]}::text[])`
 const isAway = sql`source.state = any (${[...awayStates]}::text[])`
 /** A video that plays only at its host, or not for everybody, is still there. */
-const isMissing = sql`(${isAway} or source.state = 'unreachable')`
+const isMissing = sql`source.state = any (${[...missingStates]}::text[])`
 
 /** The video is not at this URL any more: a copy takes its place. */
 export const movedStates: readonly SourceState[] = [...awayStates, 'moved']
@@ -264,12 +265,13 @@ export function listSourceChanges(
   limit: number,
   { isEditor }: Reader,
 ): Promise<SourceChange[]> {
+  const by = isEditor ? sql`actor` : sql`case via when 'check' then actor else 'An editor' end`
   return many(
     db,
     HistoryRow,
     sql`select ${utc(sql`at`)} as at, before ->> 'state' as from, after ->> 'state' as to,
                after ->> 'evidence' as evidence,
-               ${isEditor ? sql`actor` : sql`case via when 'check' then actor else 'An editor' end`} as by
+               ${by} as by
         from change
         where subject = 'source' and subject_id = ${id}::bigint
         order by revision desc
@@ -357,7 +359,7 @@ export function countSourceTotals(db: Db, after: number, size: number) {
                count(*) filter (where is_public)::integer as sources,
                count(*) filter (where is_public and was_checked)::integer as checked
         from (select id, ${isPublic} as is_public,
-                     -- Readers are not told of the first check if it was bad.
+                     -- Readers do not see the first check if it was bad.
                      last_check is not null and (state <> 'suspect' or last_good is not null)
                        as was_checked
               from source
@@ -1000,7 +1002,8 @@ export async function countPausedHosts(db: Db): Promise<number> {
         from link_host
         where (pace ->> 'pausedUntil')::bigint > ${milliseconds(sql`now()`)}
           and coalesce(
-                (pace ->> 'refusingSince')::bigint > ${milliseconds(sql`now() - interval '14 days'`)},
+                to_timestamp((pace ->> 'refusingSince')::bigint / 1000.0)
+                  > now() - interval '14 days',
                 true)`,
   )
   return row.count

@@ -156,7 +156,7 @@ test('a bad look without a good answer of the control source is void', () => {
   assert.equal(play(well, { ...odd, control: 'bad' }).state, 'ok')
 })
 
-test('a look says something about the host if the source was there, or was until a week ago', () => {
+test('a look concerns the host if the source is ok, or suspect for less than a week', () => {
   const at = well.nextCheck
   assert.equal(concernsHost(well, 'gone', at), true)
   const doubted = play(well, { ...gone, control: 'bad' })

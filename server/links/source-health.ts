@@ -19,8 +19,8 @@ import { awayStates, limitedStates, type SourceState, type Verdict } from '@talk
 // |               | if at least 3 days after the last, forgotten    | what is away stays away     |
 // |               | after 21 days or when the host answers          |                             |
 //
-// The first bad or odd look makes a source that was `new` or `ok` `suspect`, unless it was an odd one
-// beside a bad control source. Only editors see that; `publicState` is what readers see. Sources in
+// The first bad or odd look makes a source that was `new` or `ok` `suspect`; an odd one only if the
+// control source was not bad. Only editors see that; `publicState` is what readers see. Sources in
 // other states keep theirs meanwhile.
 //
 // | A bad look is no strike if           | Details                                                |
@@ -158,8 +158,8 @@ export function publicState({ state, lastGood }: SourceHealth): SourceState {
 }
 
 /**
- * Tells whether a look says something about the host: a bad one only if the source was there before,
- * or has been in doubt for less than a week, during which the host may have been at fault.
+ * Tells whether a look says something about the host: a bad one only if the source was `ok`, or has
+ * been `suspect` for less than a week, during which the host may have been at fault.
  */
 export function concernsHost(
   { state, since, strikes }: SourceHealth,

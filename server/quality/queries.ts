@@ -1,4 +1,4 @@
-import { awayStates, type Fact, FoundRecord, ListedSpeaker } from '@talkshelf/contract'
+import { type Fact, FoundRecord, ListedSpeaker, missingStates } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
@@ -209,7 +209,7 @@ const onlyOperator = sql`
    from video_source
    join source on source.id = source_id
    where video_id = video.id
-     and source.state <> all (${[...awayStates, 'unreachable']}::text[]))`
+     and source.state <> all (${[...missingStates]}::text[]))`
 
 /** Scans the next live records after an id for those that one operator has, in their order. */
 export function scanSingleOperator(

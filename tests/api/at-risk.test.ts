@@ -137,7 +137,7 @@ test('is the same as a plain scan of random talks', async () => {
   await checkInvariants(databaseUrl)
 })
 
-/** Lets sources of live talks, of drafts and of nobody go away and come back, in several months. */
+/** Lets sources of live talks, of drafts and of no talk go away and come back, in several months. */
 async function writeLosses(): Promise<void> {
   const urlOf = (name: string) => `https://losses.example.net/${name}.mp4`
   await archive.make({ title: 'Lost', source_url: urlOf('shared') })

@@ -621,7 +621,7 @@ test('reports sources and copies with their records, and follows each change', a
   }
   for (const state of ['private', 'unreachable']) {
     await setState(state)
-    assert.equal(await single(), undefined, 'nobody has it')
+    assert.equal(await single(), undefined, 'no operator has it')
   }
   await setState('private')
   const { id: source } = (await get(`/api/v2/video/${first.id}/sources`)).json.results[0]

@@ -57,7 +57,7 @@ export async function linkTests(environment: BrowserEnvironment): Promise<void> 
   await setSourceState(databaseUrl, 'https://vimeo.com/77', 'embed-off', found)
   await fillAtRisk(own)
 
-  await test('links: a dead first source is skipped without a click, and nothing asks its host', async () => {
+  await test('links: a dead first source is skipped without a click or a request', async () => {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
     try {
       await standIn(context, ['player.vimeo.com'])

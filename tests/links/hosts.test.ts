@@ -147,7 +147,7 @@ test('without a network nothing is marked, and the checks go on after it', (t) =
     const refused = await query(
       `select url from source where health -> 'looks' -> -1 ->> 'verdict' = 'refused'`,
     )
-    assert.ok(refused.length <= 2, 'before three hosts refused, nobody knew')
+    assert.ok(refused.length <= 2, 'only those before the third refusal')
     const before = world.requests.length
     await playOn(30)
     assert.ok(world.requests.length >= before + urls.length)

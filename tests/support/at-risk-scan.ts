@@ -77,7 +77,9 @@ export async function scanAtRisk(query: Query): Promise<AtRiskReport> {
   const count = (test: (talk: Scanned) => boolean) => talks.filter(test).length
   const keys = new Set(talks.flatMap((talk) => [...talk.keys]))
   const checked = (await query(
-    `select key from source where last_check is not null and not (state = 'suspect' and last_good is null)`,
+    `select key
+     from source
+     where last_check is not null and not (state = 'suspect' and last_good is null)`,
   )) as unknown as { key: string }[]
   const operators = new Set(
     talks.flatMap(({ available, unavailable }) => [...available, ...unavailable]),

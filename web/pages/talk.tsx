@@ -6,7 +6,7 @@ import { plainText } from '../markdown.ts'
 import { Cards, EntityLink, EntityLinks, RecordedDate } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
 import { PageLayout } from '../parts/page.tsx'
-import { isRecordingLost, Player } from '../parts/player.tsx'
+import { isRecordingLost, Player, stateText } from '../parts/player.tsx'
 import { deskPaths, paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
@@ -236,8 +236,7 @@ function Links({ title, links }: { title: string; links: Talk['links'] }) {
               {label}
             </a>
             {size ? ` (${number(Math.max(1, Math.round(size / 1e6)))} MB)` : ''}
-            {status &&
-              ` (${words.sourceStates[status.state](month(status.since), status.lastGood !== null)})`}
+            {status && ` (${stateText(status, words, month)})`}
           </li>
         ))}
       </ul>

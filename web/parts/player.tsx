@@ -170,9 +170,16 @@ function UpNext() {
 function State({ status }: { readonly status: SourceStatus | undefined }) {
   const { words, month } = useView()
   if (!status) return null
-  const { state, since, lastGood } = status
-  const text = words.sourceStates[state](month(since), lastGood !== null)
-  return <span class="player-state">{text}</span>
+  return <span class="player-state">{stateText(status, words, month)}</span>
+}
+
+/** Says what is known against a source, and since when. */
+export function stateText(
+  { state, since, lastGood }: SourceStatus,
+  words: Messages,
+  month: (date: string) => string,
+): string {
+  return words.sourceStates[state](month(since), lastGood !== null)
 }
 
 /** The picture with a message, and the first links to recordings. The details list all of them. */

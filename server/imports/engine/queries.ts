@@ -1,9 +1,9 @@
 import {
-  awayStates,
   type EditOperation,
   type ImportAdditions,
   type importStates,
   type importVerdicts,
+  missingStates,
   type WarningCode,
 } from '@talkshelf/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
@@ -1347,7 +1347,7 @@ const LostTalk = Type.Object({
 export type LostTalk = Static<typeof LostTalk>
 
 /** The video is not there any more, or its host does not answer. */
-const lostStates: readonly string[] = [...awayStates, 'moved', 'unreachable']
+const lostStates: readonly string[] = [...missingStates, 'moved']
 
 /**
  * Finds live records of these categories that have videos, all of them lost. `keys` are those that

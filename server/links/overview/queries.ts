@@ -139,7 +139,7 @@ const UnhealthyHost = Type.Object({
 })
 export type UnhealthyHost = Static<typeof UnhealthyHost>
 
-/** Lists the hosts with the most unhealthy sources, among the first ones, and those that are paused. */
+/** Lists the hosts with the most unhealthy sources, among the first ones, and paused hosts. */
 export function listUnhealthyHosts(db: Db, limit: number, maxSources: number) {
   const count = (states: readonly SourceState[]) =>
     sql`count(*) filter (where state = any (${[...states]}::text[]))::integer`

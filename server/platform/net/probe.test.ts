@@ -138,7 +138,7 @@ test('the caller can refuse a redirect', async (t) => {
   assert.deepEqual(asked, ['/b'])
 })
 
-test('an error of the caller is no answer of the server, and its time does not count', async (t) => {
+test('an error of mayFollow reaches the caller, and its time does not count', async (t) => {
   const { port, options } = await startRawServer(t, (socket, head) =>
     socket.end(head.startsWith('GET /a') ? redirectResponse('/b') : okResponse()),
   )

@@ -17,7 +17,8 @@ const retryDelayMs = 5000
 
 /**
  * Opens a value that is refreshed on reading, by one refresh at a time (stale-while-revalidate):
- * reads wait only if there is no value yet, or a very old one. A failed refresh keeps the stale value.
+ * reads wait only if there is no value yet, or a very old one. A failed refresh keeps the stale
+ * value.
  */
 export function openRefreshedValue<T>(
   compute: () => Promise<T>,
